@@ -40,15 +40,15 @@ class SplitCell {
 
  private:
   void MultiplyRows(Range rows, Range terms) {
-    const uint64_t special_a = unit_.split_a(RowsOfA(rows, terms), a_);
+    const SplitMarks marks_a = unit_.split_a(RowsOfA(rows, terms), a_);
     const int64_t block = SplitBlockBytes(terms.size());
     for (int64_t j = 0; j < p_.n; j += blocks_.n) {
       const Range columns{j, std::min(p_.n, j + blocks_.n)};
-      const uint64_t special_b = SplitColumns(columns, terms);
+      const SplitMarks marks_b = SplitColumns(columns, terms);
       for (int64_t i = 0; rows.begin + i * kSplitWidth < rows.end; ++i) {
         for (int64_t panel = 0; j + panel * kSplitWidth < columns.end; ++panel) {
           Tile(PartAt(rows, i), PartAt(columns, panel), terms, a_ + i * block, b_ + panel * block,
-               ((special_a >> i | special_b >> panel) & 1) != 0);
+               NeedVectors(marks_a.At(i), marks_b.At(panel)));
         }
       }
     }
@@ -68,7 +68,7 @@ class SplitCell {
             .k = terms.size()};
   }
 
-  uint64_t SplitColumns(Range columns, Range terms) const {
+  SplitMarks SplitColumns(Range columns, Range terms) const {
     if (p_.b_packed) return SplitPanels(columns, terms);
     const bool along = p_.b_column != 1;
     return unit_.split_b({.from = p_.b + terms.begin * p_.b_row + columns.begin * p_.b_column,
@@ -79,19 +79,20 @@ class SplitCell {
                          b_);
   }
 
-  uint64_t SplitPanels(Range columns, Range terms) const {
-    uint64_t special = 0;
+  SplitMarks SplitPanels(Range columns, Range terms) const {
+    SplitMarks marks;
     for (int64_t panel = 0; columns.begin + panel * kSplitWidth < columns.end; ++panel) {
       const int64_t index = columns.begin / kSplitWidth + panel;
-      special |= unit_.split_b({.from = p_.b + terms.begin * kSplitWidth + index * b_panel_,
-                                .stride = kSplitWidth,
-                                .along_terms = false,
-                                .count = PartAt(columns, panel).size(),
-                                .k = terms.size()},
-                               b_ + panel * SplitBlockBytes(terms.size()))
-                 << panel;
+      const SplitMarks one =
+          unit_.split_b({.from = p_.b + terms.begin * kSplitWidth + index * b_panel_,
+                         .stride = kSplitWidth,
+                         .along_terms = false,
+                         .count = PartAt(columns, panel).size(),
+                         .k = terms.size()},
+                        b_ + panel * SplitBlockBytes(terms.size()));
+      marks.special |= one.special << panel, marks.small |= one.small << panel;
     }
-    return special;
+    return marks;
   }
 
   void Tile(Range rows, Range columns, Range terms, const char* a, const char* b, bool special) {

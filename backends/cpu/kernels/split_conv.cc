@@ -33,6 +33,11 @@ FrameLimits LimitsOf(int64_t channels, bool keeps_weights) {
           .cut = true};
 }
 
+SplitMarks MarksOf(const char* flags) {
+  const auto bits = static_cast<uint64_t>(*flags);
+  return {bits & 1, bits >> 1};
+}
+
 char* Behind(void* memory, size_t bytes) { return static_cast<char*>(memory) + bytes; }
 
 // Pixels of an image of float32.
@@ -42,20 +47,20 @@ class SplitPixels final : public PixelCopy {
       : unit_(unit), image_(image), channels_(channels), plane_(plane) {}
 
   void Copy(int64_t pixel, int64_t count, int64_t step, uint16_t* to) override {
-    special_ |= unit_.split_pixels({.from = image_ + pixel * channels_,
-                                     .stride = step * channels_,
-                                     .count = count,
-                                     .channels = channels_,
-                                     .to = to,
-                                     .plane = plane_});
+    marks_.Add(unit_.split_pixels({.from = image_ + pixel * channels_,
+                                   .stride = step * channels_,
+                                   .count = count,
+                                   .channels = channels_,
+                                   .to = to,
+                                   .plane = plane_}));
   }
-  bool special() const { return special_; }
+  const SplitMarks& marks() const { return marks_; }
 
  private:
   const SplitKernels& unit_;
   const float* const image_;
   const int64_t channels_, plane_;
-  bool special_ = false;
+  SplitMarks marks_;
 };
 
 }  // namespace
@@ -147,14 +152,14 @@ void SplitConv::PackPanel(const float* w, int64_t panel, char* to, float* rows) 
   const int64_t lane = forward ? s_.Taps() : s_.KernelSize();
   const int64_t channel = forward ? s_.KernelSize() : s_.Taps();
   const float* const from = w + panel * kSplitWidth * lane;
-  bool special = false;
+  SplitMarks marks;
   if (s_.KernelSize() == 1) {
-    special = unit_.split_b({.from = from,
-                              .stride = forward ? lane : channel,
-                              .along_terms = forward,
-                              .count = Lanes(panel),
-                              .k = in_},
-                             to) != 0;
+    marks = unit_.split_b({.from = from,
+                           .stride = forward ? lane : channel,
+                           .along_terms = forward,
+                           .count = Lanes(panel),
+                           .k = in_},
+                          to);
   } else {
     kernels_.pack({.lanes = Lanes(panel),
                    .channels = in_,
@@ -163,26 +168,26 @@ void SplitConv::PackPanel(const float* w, int64_t panel, char* to, float* rows) 
                    .channel = channel,
                    .taps = &all_taps_},
                   from, rows);
-    special = SplitPanel(rows, to);
+    marks = SplitPanel(rows, to);
   }
-  to[panel_bytes_ - kFlagBytes] = special ? 1 : 0;
+  to[panel_bytes_ - kFlagBytes] = static_cast<char>(marks.special | marks.small << 1);
 }
 
 // All taps of some channels lie together.
-bool SplitConv::SplitPanel(const float* rows, char* to) const {
-  bool special = false;
+SplitMarks SplitConv::SplitPanel(const float* rows, char* to) const {
+  SplitMarks marks;
   for (int64_t channel = 0; channel < in_; channel += kSplitTerms) {
     for (const int64_t tap : all_taps_) {
-      special |= unit_.split_b({.from = rows + (tap * in_ + channel) * kSplitWidth,
-                                 .stride = kSplitWidth,
-                                 .along_terms = false,
-                                 .count = kSplitWidth,
-                                 .k = std::min(kSplitTerms, in_ - channel)},
-                                to) != 0;
+      marks.Add(unit_.split_b({.from = rows + (tap * in_ + channel) * kSplitWidth,
+                               .stride = kSplitWidth,
+                               .along_terms = false,
+                               .count = kSplitWidth,
+                               .k = std::min(kSplitTerms, in_ - channel)},
+                              to));
       to += kSplitStepBytes;
     }
   }
-  return special;
+  return marks;
 }
 
 // ---- Images ----
@@ -192,8 +197,8 @@ struct SplitConv::Task {
   const char* weights;
   Range panels;
   uint16_t* frame;
-  float* sums;            // of the tiles of a panel
-  bool special = false;  // something in the frame
+  float* sums;       // of the tiles of a panel
+  SplitMarks marks;  // of what the frame has
   int64_t configured = 0;
 };
 
@@ -252,7 +257,7 @@ void SplitConv::RunUnits(Task& task, Range units) const {
     const ConvFrame::Unit unit = frame.At(index);
     SplitPixels image(unit_, task.memory.image, in_, frame.plane_elements());
     frame.Gather(unit, image, task.frame);
-    task.special = image.special();
+    task.marks = image.marks();
     for (size_t phase = 0; phase < taps_.size(); ++phase) {
       const Tiles tiles(unit, phase, frame.PlacesOf(unit));
       if (keeps_weights_) {
@@ -309,7 +314,7 @@ void SplitConv::Multiply(Task& task, const Tiles& tiles, int64_t tile, int64_t p
                            .b_block = bytes,
                            .tile = sums,
                            .add = channels.begin > 0};
-  if (task.special || weights[panel_bytes_ - kFlagBytes] != 0) {
+  if (NeedVectors(task.marks, MarksOf(weights + panel_bytes_ - kFlagBytes))) {
     unit_.plain_taps(call);
   } else {
     if (tiles.rows != task.configured) unit_.configure(task.configured = tiles.rows);

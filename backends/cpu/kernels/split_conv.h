@@ -50,7 +50,7 @@ class SplitConv {
   int64_t blocks() const { return CeilDiv(in_, kSplitTerms); }
   size_t PanelRowsBytes() const;
   void PackPanel(const float* w, int64_t panel, char* to, float* rows) const;
-  bool SplitPanel(const float* rows, char* to) const;
+  SplitMarks SplitPanel(const float* rows, char* to) const;
   size_t SumsBytes() const;
   size_t TaskBytes() const;
   void RunUnits(Task& task, Range units) const;

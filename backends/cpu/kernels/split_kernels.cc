@@ -1,7 +1,6 @@
 #include "backends/cpu/kernels/split_kernels.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "backends/cpu/kernels/matrix_unit.h"
@@ -61,37 +60,40 @@ struct Plain {
   __m512 sum;
 };
 
-// Whether rows or columns suit the unit (kSplitLeast, kSplitMost), by the largest of some of their
-// numbers each, lane by lane.
-class Suitable {
+// Marks rows or columns by the largest of their numbers.
+class Marker {
  public:
-  HR_SPLIT_INLINE Suitable() : most_(_mm512_setzero_ps()) {}
+  HR_SPLIT_INLINE Marker() : most_(_mm512_setzero_ps()) {}
   // Of one row, whatever the lane.
   HR_SPLIT_INLINE void AddRow(__m512 largest) {
+    if (_mm512_cmp_ps_mask(largest, _mm512_setzero_ps(), _CMP_NEQ_UQ) == 0) return;
     most_ = Larger(most_, largest);
-    const __m512 least = _mm512_set1_ps(kSplitLeast);
-    small_ |= _mm512_cmp_ps_mask(largest, least, _CMP_GE_OQ) == 0 && NotZero(largest) != 0;
+    marks_.small |= AtLeast(largest, kSplitSmall) == 0 ? 1 : 0;
+    marks_.special |= AtLeast(largest, kSplitLeast) == 0 ? 1 : 0;
   }
   // Of a row in each lane.
   HR_SPLIT_INLINE void AddRows(__m512 largest) {
     most_ = Larger(most_, largest);
-    const __m512 least = _mm512_set1_ps(kSplitLeast);
-    small_ |= (_mm512_cmp_ps_mask(largest, least, _CMP_LT_OQ) & NotZero(largest)) != 0;
+    const __mmask16 there = _mm512_cmp_ps_mask(largest, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+    marks_.small |= (there & ~AtLeast(largest, kSplitSmall)) != 0 ? 1 : 0;
+    marks_.special |= (there & ~AtLeast(largest, kSplitLeast)) != 0 ? 1 : 0;
   }
-  HR_SPLIT_INLINE bool all() const {
-    return !small_ && _mm512_cmp_ps_mask(most_, _mm512_set1_ps(kSplitMost), _CMP_GE_OQ) == 0;
+  HR_SPLIT_INLINE SplitMarks marks() const {
+    SplitMarks out = marks_;
+    out.special |= AtLeast(most_, kSplitMost) != 0 ? 1 : 0;
+    return out;
   }
 
   // The larger magnitudes; of a NaN and a number the number's.
   HR_SPLIT_INLINE static __m512 Larger(__m512 a, __m512 b) { return _mm512_range_ps(a, b, 0x0b); }
 
  private:
-  HR_SPLIT_INLINE static __mmask16 NotZero(__m512 x) {
-    return _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_NEQ_UQ);
+  HR_SPLIT_INLINE static __mmask16 AtLeast(__m512 x, float least) {
+    return _mm512_cmp_ps_mask(x, _mm512_set1_ps(least), _CMP_GE_OQ);
   }
 
   __m512 most_;
-  bool small_ = false;
+  SplitMarks marks_;
 };
 
 // The largest magnitudes of a block's rows or columns: a vector for each row if their terms lie
@@ -100,17 +102,23 @@ struct alignas(64) Largest {
   float of[kSplitWidth][kSplitSide] = {};
 
   template <bool kAlongTerms>
-  HR_SPLIT bool SuitUnit() const {
-    Suitable suitable;
+  HR_SPLIT SplitMarks Marks() const {
+    Marker marker;
     if constexpr (kAlongTerms) {
-      for (const auto& row : of) suitable.AddRow(_mm512_load_ps(row));
+      for (const auto& row : of) marker.AddRow(_mm512_load_ps(row));
     } else {
-      suitable.AddRows(_mm512_load_ps(of[0]));
-      suitable.AddRows(_mm512_load_ps(of[1]));
+      marker.AddRows(_mm512_load_ps(of[0]));
+      marker.AddRows(_mm512_load_ps(of[1]));
     }
-    return suitable.all();
+    return marker.marks();
   }
 };
+
+// Adds those of one block to those of others.
+void Mark(SplitMarks& all, int64_t block, const SplitMarks& marks) {
+  all.special |= marks.special << block;
+  all.small |= marks.small << block;
+}
 
 // Parts of any numbers. Large ones are cut, not rounded, and what is not finite has no parts beside
 // the first.
@@ -197,8 +205,8 @@ HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& spli
     Fetch(from + kTermsAhead), Fetch(from + kTermsAhead + kSplitSide);
     const __m512 x = _mm512_maskz_loadu_ps(low, from);
     const __m512 y = _mm512_maskz_loadu_ps(high, from + kSplitSide);
-    const __m512 most = Suitable::Larger(_mm512_load_ps(largest.of[row]), x);
-    _mm512_store_ps(largest.of[row], Suitable::Larger(most, y));
+    const __m512 most = Marker::Larger(_mm512_load_ps(largest.of[row]), x);
+    _mm512_store_ps(largest.of[row], Marker::Larger(most, y));
     const Parts first = split(x), second = split(y);
     StoreRun(first, second, odd_halves, registers);
   }
@@ -222,7 +230,7 @@ HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& spl
       Fetch(even + ahead), Fetch(odd + ahead);
       const __m512 x = _mm512_maskz_loadu_ps(has_even ? there[half] : 0, even);
       const __m512 y = _mm512_maskz_loadu_ps(has_odd ? there[half] : 0, odd);
-      most[half] = Suitable::Larger(Suitable::Larger(most[half], x), y);
+      most[half] = Marker::Larger(Marker::Larger(most[half], x), y);
       StorePairs(split(x), split(y), to + half * kRegister);
     }
   }
@@ -259,23 +267,23 @@ HR_SPLIT_INLINE void SplitStep(const SplitSource& s, int64_t l, Largest& largest
 
 // All terms of a block, as they lie in memory.
 template <bool kTransposed>
-HR_SPLIT uint64_t SplitAlong(const SplitSource& s, char* to) {
-  uint64_t special = 0;
+HR_SPLIT SplitMarks SplitAlong(const SplitSource& s, char* to) {
+  SplitMarks marks;
   for (int64_t block = 0; block < s.blocks(); ++block) {
     const SplitSource rows = s.Block(block);
     Largest largest;
     for (int64_t l = 0; l < s.k; l += kSplitTerms, to += kSplitStepBytes) {
       SplitStep<true, kTransposed>(rows, l, largest, to);
     }
-    if (!largest.SuitUnit<true>()) special |= uint64_t{1} << block;
+    Mark(marks, block, largest.Marks<true>());
   }
-  return special;
+  return marks;
 }
 
 // Some terms of all blocks, as they lie in memory.
 template <bool kTransposed>
-HR_SPLIT uint64_t SplitAcross(const SplitSource& s, char* to) {
-  uint64_t special = 0;
+HR_SPLIT SplitMarks SplitAcross(const SplitSource& s, char* to) {
+  SplitMarks marks;
   const int64_t blocks = s.blocks(), bytes = SplitBlockBytes(s.k);
   alignas(64) float most[kMostSplitBlocks][2][kSplitSide];
   std::memset(most, 0, static_cast<size_t>(blocks) * sizeof(most[0]));
@@ -290,25 +298,25 @@ HR_SPLIT uint64_t SplitAcross(const SplitSource& s, char* to) {
   }
   for (int64_t block = 0; block < blocks; ++block) {
     std::memcpy(largest.of, most[block], sizeof(most[block]));
-    if (!largest.SuitUnit<false>()) special |= uint64_t{1} << block;
+    Mark(marks, block, largest.Marks<false>());
   }
-  return special;
+  return marks;
 }
 
-uint64_t SplitA(const SplitSource& s, char* to) {
+SplitMarks SplitA(const SplitSource& s, char* to) {
   return s.along_terms ? SplitAlong<false>(s, to) : SplitAcross<true>(s, to);
 }
 
-uint64_t SplitB(const SplitSource& s, char* to) {
+SplitMarks SplitB(const SplitSource& s, char* to) {
   return s.along_terms ? SplitAlong<true>(s, to) : SplitAcross<false>(s, to);
 }
 
 template <typename Split>
-HR_SPLIT_INLINE bool ForPixels(const SplitPixelsCall& c, Split& split) {
+HR_SPLIT_INLINE SplitMarks ForPixels(const SplitPixelsCall& c, Split& split) {
   alignas(64) uint16_t halves[32];
   for (int i = 0; i < 32; ++i) halves[i] = static_cast<uint16_t>(2 * i + 1);
   const __m512i order = _mm512_load_si512(halves);
-  Suitable suitable;
+  Marker marker;
   for (int64_t i = 0; i < c.count; ++i) {
     const float* const from = c.from + i * c.stride;
     uint16_t* to = c.to + i * kSplitTerms;
@@ -318,7 +326,7 @@ HR_SPLIT_INLINE bool ForPixels(const SplitPixelsCall& c, Split& split) {
       const __m512 x = _mm512_maskz_loadu_ps(FirstLanes(left), from + channel);
       const __m512 y =
           _mm512_maskz_loadu_ps(FirstLanes(left - kSplitSide), from + channel + kSplitSide);
-      largest = Suitable::Larger(Suitable::Larger(largest, x), y);
+      largest = Marker::Larger(Marker::Larger(largest, x), y);
       const Parts first = split(x), second = split(y);
 #pragma GCC unroll 3
       for (int p = 0; p < kParts; ++p, to += c.plane) {
@@ -326,9 +334,9 @@ HR_SPLIT_INLINE bool ForPixels(const SplitPixelsCall& c, Split& split) {
                                                          _mm512_castps_si512(second.part[p])));
       }
     }
-    suitable.AddRow(largest);
+    marker.AddRow(largest);
   }
-  return suitable.all();
+  return marker.marks();
 }
 
 HR_SPLIT void PixelsCarefully(const SplitPixelsCall& call) {
@@ -336,11 +344,11 @@ HR_SPLIT void PixelsCarefully(const SplitPixelsCall& call) {
   ForPixels(call, split);
 }
 
-HR_SPLIT bool SplitPixels(const SplitPixelsCall& call) {
+HR_SPLIT SplitMarks SplitPixels(const SplitPixelsCall& call) {
   Plain split;
-  const bool suitable = ForPixels(call, split);
+  const SplitMarks marks = ForPixels(call, split);
   if (split.special()) PixelsCarefully(call);
-  return !suitable;
+  return marks;
 }
 
 // ---- Products ----
@@ -496,66 +504,100 @@ void Taps(const SplitTapsCall& call) {
   (call.rows > kSplitSide ? TileOfTaps<true> : TileOfTaps<false>)(call);
 }
 
-// A number of A, whose parts are that far from each other.
-inline float Whole(const uint16_t* from, int64_t part) {
-  const auto of = [from, part](int64_t i) {
-    return std::bit_cast<float>(static_cast<uint32_t>(from[i * part]) << 16);
-  };
-  return of(0) + (of(1) + of(2));
-}
-
-// The numbers of B in the lower or upper halves of lanes.
+// The numbers in the lower or upper halves of lanes, of which parts are so many bytes apart.
 template <bool kUpper>
-HR_SPLIT_INLINE __m512 Wholes(const char* from) {
+HR_SPLIT_INLINE __m512 Wholes(const char* from, int64_t part_bytes) {
   __m512 parts[kParts];
 #pragma GCC unroll 3
   for (int part = 0; part < kParts; ++part) {
-    const __m512i pairs = _mm512_load_si512(from + part * 2 * kRegister);
+    const __m512i pairs = _mm512_loadu_si512(from + part * part_bytes);
     parts[part] = _mm512_castsi512_ps(kUpper ? _mm512_and_si512(pairs, _mm512_set1_epi32(~0xffff))
                                              : _mm512_slli_epi32(pairs, 16));
   }
   return _mm512_add_ps(parts[0], _mm512_add_ps(parts[1], parts[2]));
 }
 
-// The numbers of a row of A by those of a step of B, 16 columns of it.
-HR_SPLIT_INLINE __m512 AddPlainStep(const uint16_t* pair, int64_t part, const char* row,
-                                    __m512 sum) {
-  for (int64_t l = 0; l < kSplitTerms; l += 2, pair += 2, row += kTileBytes) {
-    sum = _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair, part)), Wholes<false>(row), sum);
-    sum = _mm512_fmadd_ps(_mm512_set1_ps(Whole(pair + 1, part)), Wholes<true>(row), sum);
+// Some rows of a tile by vectors.
+class PlainRows {
+ public:
+  static constexpr int kMost = 8;
+
+  // `row(i)`: where row i of A begins; `part`: the distance of its parts in bytes.
+  HR_SPLIT_INLINE PlainRows() {
+#pragma GCC unroll 8
+    for (auto& row : sums_) row[0] = row[1] = _mm512_setzero_ps();
   }
-  return sum;
-}
+
+  template <typename Row>
+  HR_SPLIT_INLINE void Add(const Row& row, int64_t part, const char* b) {
+    alignas(64) float terms[kMost][2][kSplitSide];
+    for (int i = 0; i < kMost; ++i) {
+      _mm512_store_ps(terms[i][0], Wholes<false>(row(i), part));
+      _mm512_store_ps(terms[i][1], Wholes<true>(row(i), part));
+    }
+    for (int pair = 0; pair < kSplitSide; ++pair, b += kTileBytes) {
+      AddTerm<false>(terms, pair, b);
+      AddTerm<true>(terms, pair, b);
+    }
+  }
+
+  HR_SPLIT_INLINE void Write(int64_t rows, float* tile, int64_t stride, bool add) const {
+    for (int64_t i = 0; i < rows; ++i, tile += stride) {
+      for (int half = 0; half < 2; ++half) {
+        float* const to = tile + half * kSplitSide;
+        const __m512 before = add ? _mm512_loadu_ps(to) : _mm512_setzero_ps();
+        _mm512_storeu_ps(to, _mm512_add_ps(before, sums_[i][half]));
+      }
+    }
+  }
+
+ private:
+  template <bool kOdd>
+  HR_SPLIT_INLINE void AddTerm(const float (&terms)[kMost][2][kSplitSide], int pair,
+                               const char* b) {
+    const __m512 left = Wholes<kOdd>(b, 2 * kRegister);
+    const __m512 right = Wholes<kOdd>(b + kRegister, 2 * kRegister);
+#pragma GCC unroll 8
+    for (int i = 0; i < kMost; ++i) {
+      const __m512 a = _mm512_set1_ps(terms[i][kOdd ? 1 : 0][pair]);
+      sums_[i][0] = _mm512_fmadd_ps(a, left, sums_[i][0]);
+      sums_[i][1] = _mm512_fmadd_ps(a, right, sums_[i][1]);
+    }
+  }
+
+  __m512 sums_[kMost][2];
+};
 
 HR_SPLIT void PlainTaps(const SplitTapsCall& call) {
-  for (int64_t i = 0; i < 2 * call.rows; ++i) {
-    const uint16_t* a = call.a + i / 2 * call.pixel;
-    const char* b = call.b + i % 2 * kRegister;
-    float* const sums = call.tile + i * kSplitSide;
-    __m512 sum = call.add ? _mm512_loadu_ps(sums) : _mm512_setzero_ps();
+  for (int64_t first = 0; first < call.rows; first += PlainRows::kMost) {
+    PlainRows rows;
     for (int64_t block = 0; block < call.blocks; ++block) {
+      const uint16_t* const a = call.a + block * kParts * call.plane;
       for (const SplitTap& tap : call.taps) {
-        sum = AddPlainStep(a + tap.a, call.plane, b + tap.b, sum);
+        const auto row = [&](int64_t i) {
+          const int64_t at = std::min(first + i, call.rows - 1);
+          return reinterpret_cast<const char*>(a + at * call.pixel + tap.a);
+        };
+        rows.Add(row, call.plane * 2, call.b + block * call.b_block + tap.b);
       }
-      a += kParts * call.plane, b += call.b_block;
     }
-    _mm512_storeu_ps(sums, sum);
+    rows.Write(std::min<int64_t>(PlainRows::kMost, call.rows - first),
+               call.tile + first * kSplitWidth, kSplitWidth, call.add);
   }
 }
 
 HR_SPLIT void PlainTile(const SplitTileCall& call) {
-  constexpr int64_t kPart = kRegister;  // in numbers: two registers
-  for (int64_t i = 0; i < 2 * call.rows; ++i) {
-    const int64_t row = i / 2, half = i % 2;
-    const char* a = call.a + row / kSplitSide * kRegister + row % kSplitSide * kTileBytes;
-    const char* b = call.b + half * kRegister;
-    float* const sums = call.tile + row * call.stride + half * kSplitSide;
-    __m512 sum = call.add ? _mm512_loadu_ps(sums) : _mm512_setzero_ps();
-    for (int64_t l = 0; l < call.k; l += kSplitTerms) {
-      sum = AddPlainStep(reinterpret_cast<const uint16_t*>(a), kPart, b, sum);
-      a += kSplitStepBytes, b += kSplitStepBytes;
+  for (int64_t first = 0; first < call.rows; first += PlainRows::kMost) {
+    PlainRows rows;
+    for (int64_t l = 0, at = 0; l < call.k; l += kSplitTerms, at += kSplitStepBytes) {
+      const auto row = [&](int64_t i) {
+        return call.a + at + (first + i) / kSplitSide * kRegister +
+               (first + i) % kSplitSide * kTileBytes;
+      };
+      rows.Add(row, 2 * kRegister, call.b + at);
     }
-    _mm512_storeu_ps(sums, sum);
+    rows.Write(std::min<int64_t>(PlainRows::kMost, call.rows - first),
+               call.tile + first * call.stride, call.stride, call.add);
   }
 }
 

@@ -10,10 +10,11 @@
 //
 // The unit takes operands below 2^-126 for zeros, also parts, and makes zeros of such products, and
 // parts of products that overflow would be infinities of both signs. So a row of A or a column of B
-// whose largest number is not between kSplitLeast and kSplitMost (nor all zeros) is special:
-// products with its block are made by vectors, of the same parts, as multiply-adds of float32 make
-// them. What the others lose is less than 2^-30 of the product of the largest numbers of row and
-// column. NaNs go their usual way.
+// whose largest number is not between kSplitLeast and kSplitMost (nor all zeros) is special, and
+// below kSplitSmall it is small: products of special blocks, and those of two with small ones, are
+// made by vectors, of the same parts, as multiply-adds of float32 make them. What the others lose
+// is less than 2^-28 of the product of the largest numbers of row and column. Numbers below 2^-133
+// have no parts: they are zeros, also beside an infinity. NaNs go their usual way.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,23 @@ inline constexpr int64_t kSplitTerms = 32;  // of a step: what a register has of
 inline constexpr int64_t kSplitWidth = 2 * kSplitSide;  // of blocks and tiles
 inline constexpr int64_t kSplitStepBytes = 3 * 2 * 1024;
 inline constexpr int64_t kMostSplitBlocks = 64;
-inline constexpr float kSplitLeast = 0x1p-47F, kSplitMost = 0x1p54F;
+inline constexpr float kSplitLeast = 0x1p-74F, kSplitSmall = 0x1p-20F, kSplitMost = 0x1p54F;
+
+// What rows or columns are: of some blocks, a bit for each, the lowest first.
+struct SplitMarks {
+  uint64_t special = 0;
+  uint64_t small = 0;  // the largest number of one is below kSplitSmall
+
+  bool any() const { return (special | small) != 0; }
+  // Those of one block.
+  SplitMarks At(int64_t block) const { return {special >> block & 1, small >> block & 1}; }
+  void Add(const SplitMarks& other) { special |= other.special, small |= other.small; }
+};
+
+// Whether products of a block of A and one of B must be made by vectors.
+inline bool NeedVectors(const SplitMarks& a, const SplitMarks& b) {
+  return ((a.special | b.special | (a.small & b.small)) & 1) != 0;
+}
 
 // Some rows of op(A), or columns of op(B): `count` of them, `k` terms each.
 struct SplitSource {
@@ -91,11 +108,11 @@ struct SplitTapsCall {
 struct SplitKernels {
   // Write blocks of A (rows by terms) or of B (pairs of terms by columns) to `to`, aligned to a
   // cache line: the source's first kSplitWidth rows or columns, then the next, at most
-  // kMostSplitBlocks. Return which of them are special: a bit for each, the lowest first.
-  uint64_t (*split_a)(const SplitSource&, char* to);
-  uint64_t (*split_b)(const SplitSource&, char* to);
-  // Returns whether a pixel is special, as rows are.
-  bool (*split_pixels)(const SplitPixelsCall&);
+  // kMostSplitBlocks.
+  SplitMarks (*split_a)(const SplitSource&, char* to);
+  SplitMarks (*split_b)(const SplitSource&, char* to);
+  // Pixels are rows of one block.
+  SplitMarks (*split_pixels)(const SplitPixelsCall&);
   // Tiles of so many rows are computed from now on, by this thread, until it calls `release`. Takes
   // some hundred cycles.
   void (*configure)(int64_t rows);

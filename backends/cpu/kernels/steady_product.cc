@@ -144,9 +144,10 @@ void SteadyProduct<T>::Prepare(const SteadyMatrix<T>& b, Range panels) const {
         const int64_t bytes = SplitBlockBytes(shape_.k);
         char* const to = reinterpret_cast<char*>(b.memory + i * bytes);
         std::fill_n(to, panel.count == 0 ? bytes : 0, char(0));
-        const uint64_t special = unit_->split_b(
+        const SplitMarks marks = unit_->split_b(
             {.from = panel.rows, .stride = shape_.k, .count = panel.count, .k = shape_.k}, to);
-        b.memory[this->panels() * bytes + i] = static_cast<std::byte>(special != 0);
+        b.memory[this->panels() * bytes + i] =
+            static_cast<std::byte>(marks.special | marks.small << 1);
         continue;
       }
     }
@@ -172,18 +173,19 @@ template <>
 void SteadyProduct<float>::AddOnUnit(const SteadyMatrix<float>& b, const SteadyCall<float>& call,
                                      char* a) const {
   const int64_t bytes = SplitBlockBytes(shape_.k), count = panels();
-  const uint64_t special =
+  const SplitMarks marks =
       unit_->split_a({.from = call.a, .stride = call.lda, .count = call.rows, .k = shape_.k}, a);
   int64_t configured = 0;
   for (int64_t j = 0; j < count; ++j) {
     const Panel panel = PanelOf(b, j);
-    const bool special_b = b.memory[count * bytes + j] != std::byte{0};
+    const auto flags = static_cast<uint64_t>(b.memory[count * bytes + j]);
+    const SplitMarks marks_b{flags & 1, flags >> 1};
     for (int64_t i = 0; i < call.rows; i += kSplitWidth) {
       SteadyCall<float> part = call;
       part.rows = std::min(kSplitWidth, call.rows - i);
       part.a += i * call.lda;
       part.c += i * call.ldc + panel.column;
-      const bool plain = special_b || (special >> i / kSplitWidth & 1) != 0;
+      const bool plain = NeedVectors(marks.At(i / kSplitWidth), marks_b);
       if (!plain && part.rows != configured) unit_->configure(configured = part.rows);
       AddTile(plain ? unit_->plain_tile : unit_->tile, part, panel.width,
               {.rows = part.rows,

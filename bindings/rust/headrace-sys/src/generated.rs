@@ -1086,8 +1086,9 @@ pub struct hr_session_options {
     /// For developers of this library: what would otherwise be chosen by estimates. Words with blanks
     /// between them: "layout=plain", "layout=channels_last" or "layout=batch_blocked" for all
     /// convolutions that can run so; "kernel=direct" or "kernel=winograd" for those that run
-    /// batch-blocked or channels-last (exact_sums forbids winograd all the same), "kernel=portable" or
-    /// "kernel=onednn" for those that run plain. NULL: nothing.
+    /// batch-blocked or channels-last (exact_sums forbids winograd all the same), "kernel=matrix_unit"
+    /// for those that run channels-last on a processor with one, "kernel=portable" or "kernel=onednn"
+    /// for those that run plain. NULL: nothing.
     pub pin: *const c_char,
 }
 impl Default for hr_session_options {

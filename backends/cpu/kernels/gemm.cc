@@ -139,7 +139,7 @@ template <typename T>
 Plan<T> PlanFor(const GemmShape& shape, const GemmEpilogue<T>& epilogue, int slices) {
   const GemmKernels<T>& kernels = KernelsForGemm<T>();
   if (TakesUnit<T>(shape)) {
-    return Plan<T>(kernels, *KernelsForSplit(), PlainProduct(shape, epilogue), slices);
+    return Plan<T>(kernels, *SplitKernelsInUse(), PlainProduct(shape, epilogue), slices);
   }
   return Plan<T>(kernels, MakeProduct(kernels, shape, epilogue), slices);
 }
@@ -151,16 +151,13 @@ Plan<T> PlanForPackedB(const GemmShape& shape, const GemmEpilogue<T>& epilogue, 
   product.b_packed = true;
   product.b_row = 2 * kernels.lanes;
   product.b_column = 1;
-  if (TakesUnit<T>(shape)) return Plan<T>(kernels, *KernelsForSplit(), product, slices);
+  if (TakesUnit<T>(shape)) return Plan<T>(kernels, *SplitKernelsInUse(), product, slices);
   return Plan<T>(kernels, product, slices);
 }
 
 }  // namespace
 
-bool RunsOnMatrixUnit(const GemmShape& shape) {
-  // A process can be told to do without AVX-512.
-  return KernelsForGemm<float>().lanes == kSplitSide && SplitPays(shape.m, shape.n, shape.k);
-}
+bool RunsOnMatrixUnit(const GemmShape& shape) { return SplitPays(shape.m, shape.n, shape.k); }
 
 template <typename T>
 size_t GemmScratchBytes(const GemmShape& shape, int slices) {

@@ -46,4 +46,26 @@ struct alignas(64) UnitShapes {
   }
 };
 
+// Sums of one or two rows of registers; `row_bytes` is the distance of the rows of their tile.
+template <bool kTwo>
+__attribute__((target("amx-tile"))) inline void ZeroSums() {
+  _tile_zero(0);
+  _tile_zero(1);
+  if constexpr (kTwo) {
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+}
+
+template <bool kTwo>
+__attribute__((target("amx-tile"))) inline void StoreSums(void* sums, int64_t row_bytes) {
+  char* const tile = static_cast<char*>(sums);
+  _tile_stored(0, tile, row_bytes);
+  _tile_stored(1, tile + kTileBytes, row_bytes);
+  if constexpr (kTwo) {
+    _tile_stored(2, tile + kTileRows * row_bytes, row_bytes);
+    _tile_stored(3, tile + kTileRows * row_bytes + kTileBytes, row_bytes);
+  }
+}
+
 }  // namespace hr::cpu

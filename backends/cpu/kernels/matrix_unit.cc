@@ -70,16 +70,6 @@ HR_AMX void AddSteps(const char* a, int64_t lda, const char* b, int64_t steps, v
 }
 
 template <bool kTwo>
-HR_AMX void ZeroSums() {
-  _tile_zero(0);
-  _tile_zero(1);
-  if constexpr (kTwo) {
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-}
-
-template <bool kTwo>
 HR_AMX void LoadSums(const void* sums) {
   const auto* const tile = static_cast<const int32_t*>(sums);
   _tile_loadd(0, tile, kSumsStride);
@@ -87,17 +77,6 @@ HR_AMX void LoadSums(const void* sums) {
   if constexpr (kTwo) {
     _tile_loadd(2, tile + kTileRows * kWidth, kSumsStride);
     _tile_loadd(3, tile + kTileRows * kWidth + kTileRows, kSumsStride);
-  }
-}
-
-template <bool kTwo>
-HR_AMX void StoreSums(void* sums) {
-  auto* const tile = static_cast<int32_t*>(sums);
-  _tile_stored(0, tile, kSumsStride);
-  _tile_stored(1, tile + kTileRows, kSumsStride);
-  if constexpr (kTwo) {
-    _tile_stored(2, tile + kTileRows * kWidth, kSumsStride);
-    _tile_stored(3, tile + kTileRows * kWidth + kTileRows, kSumsStride);
   }
 }
 
@@ -165,7 +144,7 @@ HR_AMX void AddToTile(const Bytes& call, const Terms& terms, bool add) {
     AddSteps<kNumbers, kTwo>(terms.a + span * call.bytes, terms.lda, b, terms.steps, call.tile);
     b += call.PanelOfSpan();
   }
-  StoreSums<kTwo>(call.tile);
+  StoreSums<kTwo>(call.tile, kSumsStride);
 }
 
 // Adds the terms that are fewer than a register's row has. If they are no whole quads or pairs, a

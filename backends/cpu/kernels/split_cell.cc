@@ -83,14 +83,13 @@ class SplitCell {
     SplitMarks marks;
     for (int64_t panel = 0; columns.begin + panel * kSplitWidth < columns.end; ++panel) {
       const int64_t index = columns.begin / kSplitWidth + panel;
-      const SplitMarks one =
-          unit_.split_b({.from = p_.b + terms.begin * kSplitWidth + index * b_panel_,
-                         .stride = kSplitWidth,
-                         .along_terms = false,
-                         .count = PartAt(columns, panel).size(),
-                         .k = terms.size()},
-                        b_ + panel * SplitBlockBytes(terms.size()));
-      marks.special |= one.special << panel, marks.small |= one.small << panel;
+      marks.AddBlock(panel,
+                     unit_.split_b({.from = p_.b + terms.begin * kSplitWidth + index * b_panel_,
+                                    .stride = kSplitWidth,
+                                    .along_terms = false,
+                                    .count = PartAt(columns, panel).size(),
+                                    .k = terms.size()},
+                                   b_ + panel * SplitBlockBytes(terms.size())));
     }
     return marks;
   }
@@ -175,7 +174,7 @@ SplitBlocks::SplitBlocks(int64_t rows, int64_t columns, int64_t terms) {
 }
 
 bool SplitPays(int64_t m, int64_t n, int64_t k) {
-  if (KernelsForSplit() == nullptr || m < 8 || n < kSplitSide || k < kSplitSide) return false;
+  if (SplitKernelsInUse() == nullptr || m < 8 || n < kSplitSide || k < kSplitSide) return false;
   const double vectors = static_cast<double>(m * CeilDiv(n, kSplitSide)) * static_cast<double>(k);
   return Cost(m, n, k) < vectors / kVectorShare;
 }

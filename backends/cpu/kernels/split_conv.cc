@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/cpu/kernels/gemm_kernels.h"
 #include "runtime/base/errors.h"
 
 namespace hr::cpu {
@@ -33,11 +32,6 @@ FrameLimits LimitsOf(int64_t channels, bool keeps_weights) {
           .cut = true};
 }
 
-SplitMarks MarksOf(const char* flags) {
-  const auto bits = static_cast<uint64_t>(*flags);
-  return {bits & 1, bits >> 1};
-}
-
 char* Behind(void* memory, size_t bytes) { return static_cast<char*>(memory) + bytes; }
 
 // Pixels of an image of float32.
@@ -64,11 +58,6 @@ class SplitPixels final : public PixelCopy {
 };
 
 }  // namespace
-
-const SplitKernels* KernelsForSplitConv() {
-  // A process can be told to do without AVX-512.
-  return KernelsForGemm<float>().lanes == kSplitSide ? KernelsForSplit() : nullptr;
-}
 
 bool SplitConvTakes(const ConvShape& s) { return s.groups == 1 && !s.HasDepth(); }
 
@@ -170,7 +159,7 @@ void SplitConv::PackPanel(const float* w, int64_t panel, char* to, float* rows) 
                   from, rows);
     marks = SplitPanel(rows, to);
   }
-  to[panel_bytes_ - kFlagBytes] = static_cast<char>(marks.special | marks.small << 1);
+  to[panel_bytes_ - kFlagBytes] = static_cast<char>(marks.ToByte());
 }
 
 // All taps of some channels lie together.
@@ -314,7 +303,8 @@ void SplitConv::Multiply(Task& task, const Tiles& tiles, int64_t tile, int64_t p
                            .b_block = bytes,
                            .tile = sums,
                            .add = channels.begin > 0};
-  if (NeedVectors(task.marks, MarksOf(weights + panel_bytes_ - kFlagBytes))) {
+  if (NeedVectors(task.marks,
+                  SplitMarks::FromByte(static_cast<uint8_t>(weights[panel_bytes_ - kFlagBytes])))) {
     unit_.plain_taps(call);
   } else {
     if (tiles.rows != task.configured) unit_.configure(task.configured = tiles.rows);

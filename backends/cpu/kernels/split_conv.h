@@ -18,8 +18,6 @@
 
 namespace hr::cpu {
 
-// Null if this process has no such unit for convolutions.
-const SplitKernels* KernelsForSplitConv();
 bool SplitConvTakes(const ConvShape& shape);
 // What a pass costs: multiply-adds of vectors in the same time. `packed`: weights are packed once.
 double SplitConvCost(const ConvShape& shape, ImagePass pass, bool packed);

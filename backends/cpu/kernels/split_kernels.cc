@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backends/cpu/kernels/gemm_kernels.h"
 #include "backends/cpu/kernels/matrix_unit.h"
 
 #if defined(__x86_64__) && defined(__linux__)
@@ -97,28 +98,8 @@ class Marker {
 };
 
 // The largest magnitudes of a block's rows or columns: a vector for each row if their terms lie
-// together, else a lane for each.
-struct alignas(64) Largest {
-  float of[kSplitWidth][kSplitSide] = {};
-
-  template <bool kAlongTerms>
-  HR_SPLIT SplitMarks Marks() const {
-    Marker marker;
-    if constexpr (kAlongTerms) {
-      for (const auto& row : of) marker.AddRow(_mm512_load_ps(row));
-    } else {
-      marker.AddRows(_mm512_load_ps(of[0]));
-      marker.AddRows(_mm512_load_ps(of[1]));
-    }
-    return marker.marks();
-  }
-};
-
-// Adds those of one block to those of others.
-void Mark(SplitMarks& all, int64_t block, const SplitMarks& marks) {
-  all.special |= marks.special << block;
-  all.small |= marks.small << block;
-}
+// together, else two vectors with a lane for each.
+using Largest = float (*)[kSplitSide];
 
 // Parts of any numbers. Large ones are cut, not rounded, and what is not finite has no parts beside
 // the first.
@@ -189,7 +170,7 @@ constexpr int64_t kTermsAhead = 2 * kSplitTerms;
 // The registers of a step whose rows are those of the source, with 16 pairs of terms each, from
 // term `l` on.
 template <typename Split>
-HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& split, Largest& largest,
+HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& split, Largest largest,
                                     char* to) {
   alignas(64) uint16_t order[32];
   for (int i = 0; i < 32; ++i) order[i] = static_cast<uint16_t>(2 * i + 1);
@@ -205,8 +186,8 @@ HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& spli
     Fetch(from + kTermsAhead), Fetch(from + kTermsAhead + kSplitSide);
     const __m512 x = _mm512_maskz_loadu_ps(low, from);
     const __m512 y = _mm512_maskz_loadu_ps(high, from + kSplitSide);
-    const __m512 most = Marker::Larger(_mm512_load_ps(largest.of[row]), x);
-    _mm512_store_ps(largest.of[row], Marker::Larger(most, y));
+    const __m512 most = Marker::Larger(_mm512_load_ps(largest[row]), x);
+    _mm512_store_ps(largest[row], Marker::Larger(most, y));
     const Parts first = split(x), second = split(y);
     StoreRun(first, second, odd_halves, registers);
   }
@@ -214,11 +195,11 @@ HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& spli
 
 // Those whose rows are pairs of terms, with 16 rows of the source's other axis each.
 template <typename Split>
-HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& split,
-                                     Largest& largest, char* to) {
+HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& split, Largest largest,
+                                     char* to) {
   const int64_t ahead = kRowsAhead * s.stride;
   const __mmask16 there[] = {FirstLanes(s.count), FirstLanes(s.count - kSplitSide)};
-  __m512 most[] = {_mm512_load_ps(largest.of[0]), _mm512_load_ps(largest.of[1])};
+  __m512 most[] = {_mm512_load_ps(largest[0]), _mm512_load_ps(largest[1])};
   for (int64_t pair = 0; pair < kSplitTerms / 2; ++pair, to += kTileBytes) {
     const int64_t term = l + 2 * pair;
     const float* const from = s.from + term * s.stride;
@@ -234,12 +215,12 @@ HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& spl
       StorePairs(split(x), split(y), to + half * kRegister);
     }
   }
-  _mm512_store_ps(largest.of[0], most[0]);
-  _mm512_store_ps(largest.of[1], most[1]);
+  _mm512_store_ps(largest[0], most[0]);
+  _mm512_store_ps(largest[1], most[1]);
 }
 
 template <bool kAlongTerms, typename Split>
-HR_SPLIT_INLINE void StepBy(const SplitSource& s, int64_t l, Split& split, Largest& largest,
+HR_SPLIT_INLINE void StepBy(const SplitSource& s, int64_t l, Split& split, Largest largest,
                             char* to) {
   if constexpr (kAlongTerms) {
     StepAlongTerms(s, l, split, largest, to);
@@ -250,13 +231,13 @@ HR_SPLIT_INLINE void StepBy(const SplitSource& s, int64_t l, Split& split, Large
 
 template <bool kAlongTerms>
 HR_SPLIT __attribute__((noinline)) void StepCarefully(const SplitSource& s, int64_t l,
-                                                      Largest& largest, char* to) {
+                                                      Largest largest, char* to) {
   Careful split;
   StepBy<kAlongTerms>(s, l, split, largest, to);
 }
 
 template <bool kAlongTerms, bool kTransposed>
-HR_SPLIT_INLINE void SplitStep(const SplitSource& s, int64_t l, Largest& largest, char* to) {
+HR_SPLIT_INLINE void SplitStep(const SplitSource& s, int64_t l, Largest largest, char* to) {
   Plain split;
   StepBy<kAlongTerms>(s, l, split, largest, to);
   if (split.special()) StepCarefully<kAlongTerms>(s, l, largest, to);
@@ -271,11 +252,13 @@ HR_SPLIT SplitMarks SplitAlong(const SplitSource& s, char* to) {
   SplitMarks marks;
   for (int64_t block = 0; block < s.blocks(); ++block) {
     const SplitSource rows = s.Block(block);
-    Largest largest;
+    alignas(64) float largest[kSplitWidth][kSplitSide] = {};
     for (int64_t l = 0; l < s.k; l += kSplitTerms, to += kSplitStepBytes) {
       SplitStep<true, kTransposed>(rows, l, largest, to);
     }
-    Mark(marks, block, largest.Marks<true>());
+    Marker marker;
+    for (const auto& row : largest) marker.AddRow(_mm512_load_ps(row));
+    marks.AddBlock(block, marker.marks());
   }
   return marks;
 }
@@ -285,20 +268,18 @@ template <bool kTransposed>
 HR_SPLIT SplitMarks SplitAcross(const SplitSource& s, char* to) {
   SplitMarks marks;
   const int64_t blocks = s.blocks(), bytes = SplitBlockBytes(s.k);
-  alignas(64) float most[kMostSplitBlocks][2][kSplitSide];
-  std::memset(most, 0, static_cast<size_t>(blocks) * sizeof(most[0]));
-  Largest largest;
+  alignas(64) float largest[kMostSplitBlocks][2][kSplitSide];
+  std::memset(largest, 0, static_cast<size_t>(blocks) * sizeof(largest[0]));
   for (int64_t l = 0; l < s.k; l += kSplitTerms) {
     for (int64_t block = 0; block < blocks; ++block) {
-      std::memcpy(largest.of, most[block], sizeof(most[block]));
       char* const at = to + block * bytes + l / kSplitTerms * kSplitStepBytes;
-      SplitStep<false, kTransposed>(s.Block(block), l, largest, at);
-      std::memcpy(most[block], largest.of, sizeof(most[block]));
+      SplitStep<false, kTransposed>(s.Block(block), l, largest[block], at);
     }
   }
   for (int64_t block = 0; block < blocks; ++block) {
-    std::memcpy(largest.of, most[block], sizeof(most[block]));
-    Mark(marks, block, largest.Marks<false>());
+    Marker marker;
+    for (const auto& half : largest[block]) marker.AddRows(_mm512_load_ps(half));
+    marks.AddBlock(block, marker.marks());
   }
   return marks;
 }
@@ -397,27 +378,6 @@ HR_AMX inline void AddStep(const Rows& rows, const char* a, const char* b) {
 // sums are stored; so some are stored on the way, where their tile will be. (A Sapphire Rapids,
 // 8 steps with everything in L1: 1.43 -> 1.14 us.)
 constexpr int64_t kStepsUntilStore = 4;
-
-template <bool kTwo>
-HR_AMX inline void ZeroSums() {
-  _tile_zero(0);
-  _tile_zero(1);
-  if constexpr (kTwo) {
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-}
-
-template <bool kTwo>
-HR_AMX inline void StoreSums(float* tile, int64_t stride) {  // in bytes
-  _tile_stored(0, tile, stride);
-  _tile_stored(1, tile + kSplitSide, stride);
-  if constexpr (kTwo) {
-    float* const below = tile + kSplitSide * stride / static_cast<int64_t>(sizeof(float));
-    _tile_stored(2, below, stride);
-    _tile_stored(3, below + kSplitSide, stride);
-  }
-}
 
 HR_SPLIT void AddSums(const float* from, int64_t rows, float* tile, int64_t stride) {
   for (int64_t i = 0; i < rows; ++i, from += kSplitWidth, tile += stride) {
@@ -522,12 +482,12 @@ class PlainRows {
  public:
   static constexpr int kMost = 8;
 
-  // `row(i)`: where row i of A begins; `part`: the distance of its parts in bytes.
   HR_SPLIT_INLINE PlainRows() {
 #pragma GCC unroll 8
     for (auto& row : sums_) row[0] = row[1] = _mm512_setzero_ps();
   }
 
+  // `row(i)`: where row i of A begins; `part`: the distance of its parts in bytes.
   template <typename Row>
   HR_SPLIT_INLINE void Add(const Row& row, int64_t part, const char* b) {
     alignas(64) float terms[kMost][2][kSplitSide];
@@ -632,3 +592,11 @@ const SplitKernels* KernelsForSplit() { return nullptr; }
 }  // namespace hr::cpu
 
 #endif
+
+namespace hr::cpu {
+
+const SplitKernels* SplitKernelsInUse() {
+  return KernelsForGemm<float>().lanes == kSplitSide ? KernelsForSplit() : nullptr;
+}
+
+}  // namespace hr::cpu

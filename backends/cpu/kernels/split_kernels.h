@@ -34,9 +34,17 @@ struct SplitMarks {
   uint64_t special = 0;
   uint64_t small = 0;  // the largest number of one is below kSplitSmall
 
-  bool any() const { return (special | small) != 0; }
   // Those of one block.
   SplitMarks At(int64_t block) const { return {special >> block & 1, small >> block & 1}; }
+  void AddBlock(int64_t block, const SplitMarks& marks) {
+    special |= marks.special << block, small |= marks.small << block;
+  }
+  // One block's, for memory.
+  uint8_t ToByte() const { return static_cast<uint8_t>(special | small << 1); }
+  static SplitMarks FromByte(uint8_t byte) {
+    const uint64_t bits = byte;
+    return {bits & 1, bits >> 1};
+  }
   void Add(const SplitMarks& other) { special |= other.special, small |= other.small; }
 };
 
@@ -130,5 +138,7 @@ inline int64_t SplitBlockBytes(int64_t k) {
 
 // Null if this processor has no such unit, or this process may not use it.
 const SplitKernels* KernelsForSplit();
+// The same, and null if this process does without AVX-512 (instruction_set.h).
+const SplitKernels* SplitKernelsInUse();
 
 }  // namespace hr::cpu

@@ -53,8 +53,8 @@ double UnitCost(const SteadyShape& shape, int64_t others) {
 
 template <typename T>
 const SplitKernels* UnitFor(const SteadyShape& shape, int64_t others) {
-  if (!std::is_same_v<T, float> || KernelsForGemm<float>().lanes != kSplitSide) return nullptr;
-  const SplitKernels* const unit = KernelsForSplit();
+  if (!std::is_same_v<T, float>) return nullptr;
+  const SplitKernels* const unit = SplitKernelsInUse();
   if (unit == nullptr || UnitCost(shape, others) >= VectorCost<T>(shape, others)) return nullptr;
   return unit;
 }
@@ -146,8 +146,7 @@ void SteadyProduct<T>::Prepare(const SteadyMatrix<T>& b, Range panels) const {
         std::fill_n(to, panel.count == 0 ? bytes : 0, char(0));
         const SplitMarks marks = unit_->split_b(
             {.from = panel.rows, .stride = shape_.k, .count = panel.count, .k = shape_.k}, to);
-        b.memory[this->panels() * bytes + i] =
-            static_cast<std::byte>(marks.special | marks.small << 1);
+        b.memory[this->panels() * bytes + i] = std::byte{marks.ToByte()};
         continue;
       }
     }
@@ -178,8 +177,8 @@ void SteadyProduct<float>::AddOnUnit(const SteadyMatrix<float>& b, const SteadyC
   int64_t configured = 0;
   for (int64_t j = 0; j < count; ++j) {
     const Panel panel = PanelOf(b, j);
-    const auto flags = static_cast<uint64_t>(b.memory[count * bytes + j]);
-    const SplitMarks marks_b{flags & 1, flags >> 1};
+    const SplitMarks marks_b =
+        SplitMarks::FromByte(std::to_integer<uint8_t>(b.memory[count * bytes + j]));
     for (int64_t i = 0; i < call.rows; i += kSplitWidth) {
       SteadyCall<float> part = call;
       part.rows = std::min(kSplitWidth, call.rows - i);

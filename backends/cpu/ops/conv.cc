@@ -230,7 +230,7 @@ bool RunsOnMatrixUnit(const KernelRequest& request, const ConvShape& shape, Imag
                       bool packed) {
   const bool forward = pass == ImagePass::kForward;
   if (Pinned(request) == "matrix_unit") {
-    return KernelsForSplitConv() != nullptr && SplitConvTakes(shape) &&
+    return SplitKernelsInUse() != nullptr && SplitConvTakes(shape) &&
            !(forward && HasFewChannels(shape));
   }
   if (Pinned(request) == "winograd" || Pinned(request) == "direct") return false;
@@ -264,7 +264,7 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
     if (RunsOnMatrixUnit(request, shape, pass, packed)) {
       return Image<T>(
           request, Cat(name, "_matrix_unit"), channels, packed,
-          std::make_shared<const SplitConv>(*KernelsForSplitConv(), shape, pass, packed, slices));
+          std::make_shared<const SplitConv>(*SplitKernelsInUse(), shape, pass, packed, slices));
     }
     if (packed && forward && MayRunWinograd(request) && WinogradLinePays(shape)) {
       return Image<T>(request, Cat(name, "_winograd"), channels, packed,

@@ -233,7 +233,7 @@ double TapsInside(const ConvShape& s) {
 
 bool RunsOnMatrixUnit(const ConvShape& s, ConvPass pass, bool kept, bool exact_sums) {
   const bool forward = pass == ConvPass::kForward;
-  if (KernelsForSplitConv() == nullptr || pass == ConvPass::kBackwardWeights) return false;
+  if (SplitKernelsInUse() == nullptr || pass == ConvPass::kBackwardWeights) return false;
   if (!SplitConvTakes(s) || IsDepthwise(s) || (forward && HasFewChannels(s))) return false;
   const ConvUse use{.backward_weights = !kept, .exact_sums = exact_sums};
   PassCost vectors = CostOnVectors(s, pass, use, kChannelsLastLayout, {});

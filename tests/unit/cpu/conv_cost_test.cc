@@ -94,7 +94,7 @@ TEST(ConvCost, WholeVectorsOfChannelsRunByWinograd) {
 
 // Sums of float32, exact or not, but no gradients of weights, and not what vectors do as fast.
 TEST(ConvCost, MatrixUnit) {
-  const bool has = KernelsForSplitConv() != nullptr;
+  const bool has = SplitKernelsInUse() != nullptr;
   const ConvShape s = SquareImage(8, 256, 14, 512, 1);
   for (const bool exact : {false, true}) {
     ConvUse use{.exact_sums = exact};

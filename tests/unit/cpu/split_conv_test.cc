@@ -19,7 +19,7 @@ class SplitConvTest : public BlockedTest {
  protected:
   void SetUp() override {
     BlockedTest::SetUp();
-    unit_ = KernelsForSplitConv();
+    unit_ = SplitKernelsInUse();
     if (unit_ == nullptr) GTEST_SKIP() << "no matrix unit";
   }
 

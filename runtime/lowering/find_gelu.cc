@@ -11,12 +11,6 @@ using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
 
-// Whether the value is the number, which a file may have rounded.
-bool IsNumber(const Region& region, ValueId value, double number) {
-  const std::optional<double> found = value == kNone ? std::nullopt : region.ScalarOf(value);
-  return found && std::abs(*found - number) < 1e-6;
-}
-
 // Follows what is made of x, node by node.
 class GeluFinder {
  public:
@@ -35,7 +29,11 @@ class GeluFinder {
   }
 
  private:
-  bool Is(ValueId value, double number) const { return IsNumber(region_, value, number); }
+  // Whether the value is the number, which a file may have rounded.
+  bool Is(ValueId value, double number) const {
+    const std::optional<double> found = value == kNone ? std::nullopt : region_.ScalarOf(value);
+    return found && std::abs(*found - number) < 1e-6;
+  }
 
   // Takes a node in and returns what it makes.
   ValueId Take(NodeId id) {

@@ -45,35 +45,33 @@ NodeId JoinBias(Region& region, NodeId id) {
   return gemm;
 }
 
-void JoinActivation(Region& region, NodeId id) {
+// The product, which has none, makes `y` by an activation, for which the nodes stood.
+void Activate(Region& region, NodeId id, std::vector<NodeId> nodes, ValueId y,
+              Activation activation) {
+  nodes.push_back(id);
+  if (!region.MayJoin(nodes)) return;
   const graph::Node gemm = region.node(id);
-  NodeId next = region.OnlyConsumer(gemm.outputs[0]);
-  if (next == kNone || !region.MayJoin({id, next})) return;
-  Activation activation = ActivationOf(region, next);
-  if (activation == Activation::kNone) return;
   std::vector<graph::Attribute> attributes = gemm.attributes;
   attributes.push_back({"activation", static_cast<int64_t>(activation)});
-  NodeId fused = region.AddNode("Gemm", gemm.inputs, region.node(next).outputs,
-                                std::move(attributes), gemm.name);
-  region.Replace(id, fused);
-  region.Replace(next, fused);
+  const NodeId fused = region.AddNode("Gemm", gemm.inputs, {y}, std::move(attributes), gemm.name);
+  for (NodeId node : nodes) region.Replace(node, fused);
+}
+
+void JoinActivation(Region& region, NodeId id) {
+  const NodeId next = region.OnlyConsumer(region.node(id).outputs[0]);
+  if (next == kNone) return;
+  const Activation activation = ActivationOf(region, next);
+  if (activation == Activation::kNone) return;
+  Activate(region, id, {next}, region.node(next).outputs[0], activation);
 }
 
 void JoinGelu(Region& region, NodeId id) {
-  const graph::Node gemm = region.node(id);
-  const std::optional<FoundGelu> gelu = FindGelu(region, gemm.outputs[0]);
+  const ValueId x = region.node(id).outputs[0];
+  const std::optional<FoundGelu> gelu = FindGelu(region, x);
   if (!gelu) return;
-  std::vector<NodeId> nodes = gelu->nodes;
-  nodes.push_back(id);
-  const bool same = region.Decide(
-      [x = gemm.outputs[0], y = gelu->y](const Region& r) { return r.DimsOf(x) == r.DimsOf(y); });
-  if (!same || !region.MayJoin(nodes)) return;
-  std::vector<graph::Attribute> attributes = gemm.attributes;
-  std::erase_if(attributes, [](const graph::Attribute& a) { return a.name == "activation"; });
-  attributes.push_back({"activation", static_cast<int64_t>(Activation::kGelu)});
-  const NodeId fused =
-      region.AddNode("Gemm", gemm.inputs, {gelu->y}, std::move(attributes), gemm.name);
-  for (NodeId node : nodes) region.Replace(node, fused);
+  const bool same =
+      region.Decide([x, y = gelu->y](const Region& r) { return r.DimsOf(x) == r.DimsOf(y); });
+  if (same) Activate(region, id, gelu->nodes, gelu->y, Activation::kGelu);
 }
 
 }  // namespace
@@ -103,7 +101,7 @@ void FuseMatrixProducts(Region& region) {
 void JoinGelus(Region& region) {
   const size_t count = region.node_count();
   for (NodeId id = 0; id < count; ++id) {
-    if (IsGemm(region, id) && region.node(id).Int("activation", 0) == 0) JoinGelu(region, id);
+    if (IsGemm(region, id) && region.node(id).Find("activation") == nullptr) JoinGelu(region, id);
   }
   region.Sweep();
 }

@@ -13,6 +13,8 @@
 #include "backends/cpu/kernels/conv_channels_last.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/grouped_channels_last.h"
+#include "backends/cpu/kernels/split_conv.h"
+#include "backends/cpu/kernels/split_conv_weights.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_channels_last.h"
 #include "backends/cpu/kernels/winograd_channels_last_weights.h"
@@ -147,6 +149,9 @@ struct Bench {
     });
     const std::string weights = name + " L backward weights";
     Gradient(weights, images, ConvChannelsLastWeights<float>(s, slices));
+    if (const SplitKernels* unit = SplitKernelsInUse()) {
+      Gradient(weights + " M", images, SplitConvWeights(*unit, s, slices));
+    }
     if (!WinogradTakesChannelsLast(s)) return;
     for (const WinogradTiling tiling : Tilings(s)) {
       const bool chosen = WinogradChannelsLastWeightsPays(s) && WinogradWeightsTiling(s) == tiling;

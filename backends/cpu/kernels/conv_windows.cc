@@ -14,6 +14,14 @@ ConvShape FlattenedIfPointwise(const ConvShape& shape) {
   return flat;
 }
 
+ConvShape InOneImage(const ConvShape& shape) {
+  ConvShape out = FlattenedIfPointwise(shape);
+  if (out.KernelSize() != 1 || out.sh != 1 || out.iw != 1 || out.ih != out.oh) return out;
+  out.ih = out.oh = out.n * out.ih;
+  out.n = std::min<int64_t>(out.n, 1);
+  return out;
+}
+
 ConvSpans SpansOf(const ConvFrame& frame, const ConvShape& shape,
                   const std::array<int64_t, 3>& phase) {
   const std::vector<FrameTap> depths = frame.Taps(0, phase[0]), rows = frame.Taps(1, phase[1]),

@@ -13,6 +13,8 @@ namespace hr::cpu {
 
 // The shape of the same convolution with fewer axes, if it reads single pixels.
 ConvShape FlattenedIfPointwise(const ConvShape& shape);
+// The same, and all images are one whose rows are pixels.
+ConvShape InOneImage(const ConvShape& shape);
 
 // The spans that combinations of taps read, neighbours together: their offsets, and the taps' place
 // in the kernel. `k` gets the numbers of a span.

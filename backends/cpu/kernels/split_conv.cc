@@ -12,15 +12,6 @@ constexpr int64_t kKeptWeights = 768 << 10;  // of the second-level cache
 constexpr int64_t kSomeWeights = 256 << 10;  // of a panel that tiles use one after the other
 constexpr int64_t kFlagBytes = 64;           // behind a panel: whether it is special
 
-// All pixels of all images are one, if each is read alone.
-ConvShape Flattened(const ConvShape& shape) {
-  ConvShape out = FlattenedIfPointwise(shape);
-  if (out.KernelSize() != 1 || out.sh != 1 || out.iw != 1 || out.ih != out.oh) return out;
-  out.ih = out.oh = out.n * out.ih;
-  out.n = std::min<int64_t>(out.n, 1);
-  return out;
-}
-
 // Whether all of them stay in the second-level cache.
 bool KeepsWeights(const ConvShape& s) { return 6 * s.oc * s.Taps() <= kKeptWeights; }
 
@@ -66,7 +57,7 @@ double SplitConvCost(const ConvShape& shape, ImagePass pass, bool packed) {
   // waits for memory beside the unit; of a weight that is read from memory, and of one that is
   // ordered and split.
   constexpr double kProduct = 0.5, kSource = 10, kResult = 40, kRead = 36, kOrder = 70;
-  const ConvShape s = Flattened(shape);
+  const ConvShape s = InOneImage(shape);
   const bool forward = pass == ImagePass::kForward;
   const int64_t in = forward ? s.ic : s.oc, out = forward ? s.oc : s.ic;
   const ConvWindows windows(s, pass, LimitsOf(in, KeepsWeights(s)), 1);
@@ -84,7 +75,7 @@ double SplitConvCost(const ConvShape& shape, ImagePass pass, bool packed) {
 SplitConv::SplitConv(const SplitKernels& unit, const ConvShape& shape, ImagePass pass, bool packed,
                      int slices)
     : unit_(unit),
-      s_(Flattened(shape)),
+      s_(InOneImage(shape)),
       pass_(pass),
       packed_(packed),
       slices_(slices),

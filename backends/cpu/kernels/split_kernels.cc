@@ -193,24 +193,46 @@ HR_SPLIT_INLINE void StepAlongTerms(const SplitSource& s, int64_t l, Split& spli
   }
 }
 
+// Terms `stride` numbers apart, or wherever a list says.
+struct EvenTerms {
+  HR_SPLIT_INLINE const float* At(int64_t term) const { return from + term * stride; }
+  HR_SPLIT_INLINE const float* Ahead(int64_t term) const { return At(term + kRowsAhead); }
+  EvenTerms Block(int64_t index) const {
+    EvenTerms out = *this;
+    out.from += index * kSplitWidth, out.count -= index * kSplitWidth;
+    return out;
+  }
+
+  const float* from;
+  int64_t stride, count, k;
+};
+struct ListedTerms {
+  HR_SPLIT_INLINE const float* At(int64_t term) const { return terms[term] + first; }
+  HR_SPLIT_INLINE const float* Ahead(int64_t term) const {
+    return At(std::min(term + kRowsAhead, k - 1));
+  }
+  ListedTerms Block(int64_t index) const {
+    return {terms, first + index * kSplitWidth, count - index * kSplitWidth, k};
+  }
+
+  const float* const* terms;
+  int64_t first, count, k;
+};
+
 // Those whose rows are pairs of terms, with 16 rows of the source's other axis each.
-template <typename Split>
-HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& split, Largest largest,
+template <typename Terms, typename Split>
+HR_SPLIT_INLINE void StepAcrossTerms(const Terms& s, int64_t l, Split& split, Largest largest,
                                      char* to) {
-  const int64_t ahead = kRowsAhead * s.stride;
   const __mmask16 there[] = {FirstLanes(s.count), FirstLanes(s.count - kSplitSide)};
   __m512 most[] = {_mm512_load_ps(largest[0]), _mm512_load_ps(largest[1])};
-  for (int64_t pair = 0; pair < kSplitTerms / 2; ++pair, to += kTileBytes) {
-    const int64_t term = l + 2 * pair;
-    const float* const from = s.from + term * s.stride;
+  for (int64_t term = l; term < l + kSplitTerms; term += 2, to += kTileBytes) {
     const bool has_even = term < s.k, has_odd = term + 1 < s.k;
 #pragma GCC unroll 2
     for (int half = 0; half < 2; ++half) {
-      const float* const even = from + half * kSplitSide;
-      const float* const odd = even + s.stride;
-      Fetch(even + ahead), Fetch(odd + ahead);
-      const __m512 x = _mm512_maskz_loadu_ps(has_even ? there[half] : 0, even);
-      const __m512 y = _mm512_maskz_loadu_ps(has_odd ? there[half] : 0, odd);
+      const int64_t lane = half * kSplitSide;
+      Fetch(s.Ahead(term) + lane), Fetch(s.Ahead(term + 1) + lane);
+      const __m512 x = _mm512_maskz_loadu_ps(has_even ? there[half] : 0, s.At(term) + lane);
+      const __m512 y = _mm512_maskz_loadu_ps(has_odd ? there[half] : 0, s.At(term + 1) + lane);
       most[half] = Marker::Larger(Marker::Larger(most[half], x), y);
       StorePairs(split(x), split(y), to + half * kRegister);
     }
@@ -219,28 +241,29 @@ HR_SPLIT_INLINE void StepAcrossTerms(const SplitSource& s, int64_t l, Split& spl
   _mm512_store_ps(largest[1], most[1]);
 }
 
-template <bool kAlongTerms, typename Split>
+// A step of rows that lie together, and one of terms.
+template <typename Split>
 HR_SPLIT_INLINE void StepBy(const SplitSource& s, int64_t l, Split& split, Largest largest,
                             char* to) {
-  if constexpr (kAlongTerms) {
-    StepAlongTerms(s, l, split, largest, to);
-  } else {
-    StepAcrossTerms(s, l, split, largest, to);
-  }
+  StepAlongTerms(s, l, split, largest, to);
+}
+template <typename Terms, typename Split>
+HR_SPLIT_INLINE void StepBy(const Terms& s, int64_t l, Split& split, Largest largest, char* to) {
+  StepAcrossTerms(s, l, split, largest, to);
 }
 
-template <bool kAlongTerms>
-HR_SPLIT __attribute__((noinline)) void StepCarefully(const SplitSource& s, int64_t l,
-                                                      Largest largest, char* to) {
+template <typename Source>
+HR_SPLIT __attribute__((noinline)) void StepCarefully(Source s, int64_t l, Largest largest,
+                                                      char* to) {
   Careful split;
-  StepBy<kAlongTerms>(s, l, split, largest, to);
+  StepBy(s, l, split, largest, to);
 }
 
-template <bool kAlongTerms, bool kTransposed>
-HR_SPLIT_INLINE void SplitStep(const SplitSource& s, int64_t l, Largest largest, char* to) {
+template <bool kTransposed, typename Source>
+HR_SPLIT_INLINE void SplitStep(const Source& s, int64_t l, Largest largest, char* to) {
   Plain split;
-  StepBy<kAlongTerms>(s, l, split, largest, to);
-  if (split.special()) StepCarefully<kAlongTerms>(s, l, largest, to);
+  StepBy(s, l, split, largest, to);
+  if (split.special()) StepCarefully(s, l, largest, to);
   if constexpr (kTransposed) {
     for (int64_t i = 0; i < 2 * kParts; ++i) TransposeRegister(to + i * kRegister);
   }
@@ -254,7 +277,7 @@ HR_SPLIT SplitMarks SplitAlong(const SplitSource& s, char* to) {
     const SplitSource rows = s.Block(block);
     alignas(64) float largest[kSplitWidth][kSplitSide] = {};
     for (int64_t l = 0; l < s.k; l += kSplitTerms, to += kSplitStepBytes) {
-      SplitStep<true, kTransposed>(rows, l, largest, to);
+      SplitStep<kTransposed>(rows, l, largest, to);
     }
     Marker marker;
     for (const auto& row : largest) marker.AddRow(_mm512_load_ps(row));
@@ -263,18 +286,16 @@ HR_SPLIT SplitMarks SplitAlong(const SplitSource& s, char* to) {
   return marks;
 }
 
-// Some terms of all blocks, as they lie in memory.
-template <bool kTransposed>
-HR_SPLIT SplitMarks SplitAcross(const SplitSource& s, char* to) {
+// Some terms of all blocks, as they lie in memory. `step(terms of a block, first term, block,
+// largest numbers)` writes them.
+template <typename Terms, typename Step>
+HR_SPLIT_INLINE SplitMarks SplitAcross(const Terms& s, const Step& step) {
   SplitMarks marks;
-  const int64_t blocks = s.blocks(), bytes = SplitBlockBytes(s.k);
+  const int64_t blocks = CeilDiv(s.count, kSplitWidth);
   alignas(64) float largest[kMostSplitBlocks][2][kSplitSide];
   std::memset(largest, 0, static_cast<size_t>(blocks) * sizeof(largest[0]));
   for (int64_t l = 0; l < s.k; l += kSplitTerms) {
-    for (int64_t block = 0; block < blocks; ++block) {
-      char* const at = to + block * bytes + l / kSplitTerms * kSplitStepBytes;
-      SplitStep<false, kTransposed>(s.Block(block), l, largest[block], at);
-    }
+    for (int64_t block = 0; block < blocks; ++block) step(s.Block(block), l, block, largest[block]);
   }
   for (int64_t block = 0; block < blocks; ++block) {
     Marker marker;
@@ -284,12 +305,95 @@ HR_SPLIT SplitMarks SplitAcross(const SplitSource& s, char* to) {
   return marks;
 }
 
+template <bool kTransposed, typename Terms>
+HR_SPLIT SplitMarks BlocksAcross(const Terms& s, char* to) {
+  const int64_t bytes = SplitBlockBytes(s.k);
+  const auto step = [&](const Terms& block, int64_t l, int64_t index, Largest largest) HR_SPLIT {
+    char* const at = to + index * bytes + l / kSplitTerms * kSplitStepBytes;
+    SplitStep<kTransposed>(block, l, largest, at);
+  };
+  return SplitAcross(s, step);
+}
+
+EvenTerms Across(const SplitSource& s) { return {s.from, s.stride, s.count, s.k}; }
+
 SplitMarks SplitA(const SplitSource& s, char* to) {
-  return s.along_terms ? SplitAlong<false>(s, to) : SplitAcross<true>(s, to);
+  return s.along_terms ? SplitAlong<false>(s, to) : BlocksAcross<true>(Across(s), to);
 }
 
 SplitMarks SplitB(const SplitSource& s, char* to) {
-  return s.along_terms ? SplitAlong<true>(s, to) : SplitAcross<false>(s, to);
+  return s.along_terms ? SplitAlong<true>(s, to) : BlocksAcross<false>(Across(s), to);
+}
+
+ListedTerms Listed(const SplitTermsCall& c) {
+  return {c.terms.data(), c.first, c.count, static_cast<int64_t>(c.terms.size())};
+}
+
+SplitMarks SplitTerms(const SplitTermsCall& call) {
+  return BlocksAcross<true>(Listed(call), call.to);
+}
+
+HR_SPLIT_INLINE void StorePair(const Parts& even, const Parts& odd, char* to, int64_t part) {
+#pragma GCC unroll 3
+  for (int p = 0; p < kParts; ++p, to += part) {
+    const __m512i low = _mm512_srli_epi32(_mm512_castps_si512(even.part[p]), 16);
+    _mm512_store_si512(to,
+                       _mm512_mask_blend_epi16(0xaaaaaaaa, low, _mm512_castps_si512(odd.part[p])));
+  }
+}
+
+// The pairs of kSplitTerms terms in half of a block, also those of each even one with the odd one
+// before it.
+template <bool kOdd, typename Split>
+HR_SPLIT_INLINE void PairsOf(const ListedTerms& s, int64_t l, int half, const SplitPairs& pairs,
+                             Split& split, float* largest, char* to) {
+  const int64_t lane = half * kSplitSide, part = pairs.columns.part;
+  const __mmask16 there = FirstLanes(s.count - lane);
+  __m512 most = _mm512_load_ps(largest);
+  to += half * pairs.columns.half;
+  Parts before = split(_mm512_maskz_loadu_ps(there, s.At(std::max<int64_t>(l - 1, 0)) + lane));
+  for (int64_t term = l; term < l + kSplitTerms; term += 2) {
+    Fetch(s.Ahead(term) + lane), Fetch(s.Ahead(term + 1) + lane);
+    const __m512 x = _mm512_maskz_loadu_ps(there, s.At(term) + lane);
+    const __m512 y = _mm512_maskz_loadu_ps(there, s.At(term + 1) + lane);
+    most = Marker::Larger(Marker::Larger(most, x), y);
+    const Parts even = split(x), odd = split(y);
+    StorePair(even, odd, to + pairs.At(term), part);
+    if (kOdd && term > 0) StorePair(before, even, to + pairs.At(term - 1), part);
+    before = odd;
+  }
+  _mm512_store_ps(largest, most);
+}
+
+template <bool kOdd>
+HR_SPLIT __attribute__((noinline)) void PairsCarefully(ListedTerms s, int64_t l, int half,
+                                                       const SplitPairs& pairs, float* largest,
+                                                       char* to) {
+  Careful split;
+  PairsOf<kOdd>(s, l, half, pairs, split, largest, to);
+}
+
+template <bool kOdd>
+HR_SPLIT SplitMarks AllPairs(const SplitTermsCall& call, const SplitPairs& pairs) {
+  uint64_t careful = 0;
+  const auto step = [&](const ListedTerms& block, int64_t l, int64_t index, Largest largest)
+                        HR_SPLIT {
+                          char* const to = call.to + index * pairs.block();
+                          for (int half = 0; half < 2; ++half) {
+                            Plain split;
+                            PairsOf<kOdd>(block, l, half, pairs, split, largest[half], to);
+                            if (!split.special()) continue;
+                            PairsCarefully<kOdd>(block, l, half, pairs, largest[half], to);
+                            careful |= uint64_t{1} << index;
+                          }
+                        };
+  SplitMarks marks = SplitAcross(Listed(call), step);
+  marks.special |= careful;
+  return marks;
+}
+
+SplitMarks SplitPairsOf(const SplitTermsCall& call, const SplitPairs& pairs) {
+  return pairs.odd ? AllPairs<true>(call, pairs) : AllPairs<false>(call, pairs);
 }
 
 template <typename Split>
@@ -345,9 +449,9 @@ struct RowsOfPixels {
 #define HR_LOAD_A(part_)                           \
   _tile_loadd(4, a + (part_)*rows.part, rows.row); \
   if constexpr (kTwo) _tile_loadd(5, a + (part_)*rows.part + rows.lower, rows.row);
-#define HR_LOAD_B(part)                                 \
-  _tile_loadd(6, b + (part)*2 * kRegister, kTileBytes); \
-  _tile_loadd(7, b + (part)*2 * kRegister + kRegister, kTileBytes);
+#define HR_LOAD_B(part_)                                \
+  _tile_loadd(6, b + (part_)*columns.part, kTileBytes); \
+  _tile_loadd(7, b + (part_)*columns.part + columns.half, kTileBytes);
 #define HR_ADD_PRODUCTS      \
   _tile_dpbf16ps(0, 4, 6);   \
   _tile_dpbf16ps(1, 4, 7);   \
@@ -358,7 +462,8 @@ struct RowsOfPixels {
 
 // The parts are multiplied in an order in which most stay in their registers.
 template <bool kTwo, typename Rows>
-HR_AMX inline void AddStep(const Rows& rows, const char* a, const char* b) {
+HR_AMX inline void AddStep(const Rows& rows, const SplitColumnBytes& columns, const char* a,
+                           const char* b) {
   HR_LOAD_A(0)
   HR_LOAD_B(2)
   HR_ADD_PRODUCTS
@@ -402,7 +507,8 @@ class TileSums {
   }
 
   template <typename Rows>
-  HR_AMX inline void Add(const Rows& rows, const char* a, const char* b) {
+  HR_AMX inline void Add(const Rows& rows, const SplitColumnBytes& columns, const char* a,
+                         const char* b) {
     if (steps_ == kStepsOfSum) {
       Write();
       ZeroSums<kTwo>();
@@ -410,7 +516,7 @@ class TileSums {
     } else if (steps_ % kStepsUntilStore == 0 && steps_ != 0) {
       _tile_stored(0, Place(), Stride());
     }
-    AddStep<kTwo>(rows, a, b);
+    AddStep<kTwo>(rows, columns, a, b);
     ++steps_;
   }
 
@@ -437,11 +543,12 @@ class TileSums {
 
 template <bool kTwo>
 HR_AMX void TileOf(const SplitTileCall& call) {
+  const SplitColumnBytes columns = call.b_bytes;
   TileSums<kTwo> sums(call.rows, call.tile, call.stride, call.add);
   const char *a = call.a, *b = call.b;
   for (int64_t l = 0; l < call.k; l += kSplitTerms) {
-    sums.Add(RowsOfBlock(), a, b);
-    a += kSplitStepBytes, b += kSplitStepBytes;
+    sums.Add(RowsOfBlock(), columns, a, b);
+    a += kSplitStepBytes, b += columns.step;
   }
   sums.Write();
 }
@@ -455,7 +562,7 @@ HR_AMX void TileOfTaps(const SplitTapsCall& call) {
   const char* a = reinterpret_cast<const char*>(call.a);
   const char* b = call.b;
   for (int64_t block = 0; block < call.blocks; ++block, a += kParts * plane, b += call.b_block) {
-    for (const SplitTap& tap : call.taps) sums.Add(rows, a + tap.a * kNumber, b + tap.b);
+    for (const SplitTap& tap : call.taps) sums.Add(rows, {}, a + tap.a * kNumber, b + tap.b);
   }
   sums.Write();
 }
@@ -489,15 +596,16 @@ class PlainRows {
 
   // `row(i)`: where row i of A begins; `part`: the distance of its parts in bytes.
   template <typename Row>
-  HR_SPLIT_INLINE void Add(const Row& row, int64_t part, const char* b) {
+  HR_SPLIT_INLINE void Add(const Row& row, int64_t part, const SplitColumnBytes& columns,
+                           const char* b) {
     alignas(64) float terms[kMost][2][kSplitSide];
     for (int i = 0; i < kMost; ++i) {
       _mm512_store_ps(terms[i][0], Wholes<false>(row(i), part));
       _mm512_store_ps(terms[i][1], Wholes<true>(row(i), part));
     }
     for (int pair = 0; pair < kSplitSide; ++pair, b += kTileBytes) {
-      AddTerm<false>(terms, pair, b);
-      AddTerm<true>(terms, pair, b);
+      AddTerm<false>(terms, pair, columns, b);
+      AddTerm<true>(terms, pair, columns, b);
     }
   }
 
@@ -514,9 +622,9 @@ class PlainRows {
  private:
   template <bool kOdd>
   HR_SPLIT_INLINE void AddTerm(const float (&terms)[kMost][2][kSplitSide], int pair,
-                               const char* b) {
-    const __m512 left = Wholes<kOdd>(b, 2 * kRegister);
-    const __m512 right = Wholes<kOdd>(b + kRegister, 2 * kRegister);
+                               const SplitColumnBytes& columns, const char* b) {
+    const __m512 left = Wholes<kOdd>(b, columns.part);
+    const __m512 right = Wholes<kOdd>(b + columns.half, columns.part);
 #pragma GCC unroll 8
     for (int i = 0; i < kMost; ++i) {
       const __m512 a = _mm512_set1_ps(terms[i][kOdd ? 1 : 0][pair]);
@@ -538,7 +646,7 @@ HR_SPLIT void PlainTaps(const SplitTapsCall& call) {
           const int64_t at = std::min(first + i, call.rows - 1);
           return reinterpret_cast<const char*>(a + at * call.pixel + tap.a);
         };
-        rows.Add(row, call.plane * 2, call.b + block * call.b_block + tap.b);
+        rows.Add(row, call.plane * 2, {}, call.b + block * call.b_block + tap.b);
       }
     }
     rows.Write(std::min<int64_t>(PlainRows::kMost, call.rows - first),
@@ -549,12 +657,11 @@ HR_SPLIT void PlainTaps(const SplitTapsCall& call) {
 HR_SPLIT void PlainTile(const SplitTileCall& call) {
   for (int64_t first = 0; first < call.rows; first += PlainRows::kMost) {
     PlainRows rows;
-    for (int64_t l = 0, at = 0; l < call.k; l += kSplitTerms, at += kSplitStepBytes) {
+    for (int64_t step = 0; step * kSplitTerms < call.k; ++step) {
       const auto row = [&](int64_t i) {
-        return call.a + at + (first + i) / kSplitSide * kRegister +
-               (first + i) % kSplitSide * kTileBytes;
+        return call.a + step * kSplitStepBytes + (first + i) * kTileBytes;
       };
-      rows.Add(row, 2 * kRegister, call.b + at);
+      rows.Add(row, 2 * kRegister, call.b_bytes, call.b + step * call.b_bytes.step);
     }
     rows.Write(std::min<int64_t>(PlainRows::kMost, call.rows - first),
                call.tile + first * call.stride, call.stride, call.add);
@@ -575,8 +682,9 @@ void Tile(const SplitTileCall& call) {
 }  // namespace
 
 const SplitKernels* KernelsForSplit() {
-  static const SplitKernels kernels{SplitA, SplitB,    SplitPixels, Configure, Tile,
-                                    Taps,   PlainTile, PlainTaps,   Release};
+  static const SplitKernels kernels{SplitA,      SplitB,    SplitTerms, SplitPairsOf,
+                                    SplitPixels, Configure, Tile,       Taps,
+                                    PlainTile,   PlainTaps, Release};
   static const bool has = HasBfloat16Unit() && __builtin_cpu_supports("avx512bw");
   return has ? &kernels : nullptr;
 }

@@ -71,11 +71,42 @@ struct SplitSource {
   }
 };
 
+// Rows of op(A), or columns of op(B), whose numbers of a term lie together: `count` of them, from
+// `first` on where each of the terms says, which are a multiple of kSplitTerms.
+struct SplitTermsCall {
+  std::span<const float* const> terms;
+  int64_t first = 0, count = 0;
+  char* to = nullptr;  // aligned to a cache line
+};
+
+// Where columns of B lie: bytes between their parts, between the two halves of a block, and between
+// steps of kSplitTerms terms.
+struct SplitColumnBytes {
+  int64_t part = 2048, half = 1024, step = kSplitStepBytes;  // of blocks
+};
+
+// Columns of B whose pairs of terms follow each other, so that sums may begin with any even term;
+// those that may begin with odd ones have their pairs behind these.
+struct SplitPairs {
+  SplitPairs() = default;
+  SplitPairs(int64_t terms, bool with_odd)
+      : columns{.part = 2 * Half(terms), .half = Half(terms), .step = 1024}, odd(with_odd) {}
+
+  int64_t Half(int64_t terms) const { return (terms / 2 | 1) * 64; }
+  int64_t block() const { return (odd ? 6 : 3) * columns.part; }  // in bytes
+  // Where sums begin with a term.
+  int64_t At(int64_t term) const { return term % 2 * 3 * columns.part + term / 2 * 64; }
+
+  SplitColumnBytes columns;
+  bool odd = false;
+};
+
 // tile [rows][columns] = A block * B block, or more of it. Tiles are whole: what blocks lack is 0.
 struct SplitTileCall {
   int64_t rows = 0;
   int64_t k = 0;
   const char *a = nullptr, *b = nullptr;  // blocks
+  SplitColumnBytes b_bytes;
   float* tile = nullptr;
   int64_t stride = 0;  // between its rows
   bool add = false;    // to what it has
@@ -119,6 +150,10 @@ struct SplitKernels {
   // kMostSplitBlocks.
   SplitMarks (*split_a)(const SplitSource&, char* to);
   SplitMarks (*split_b)(const SplitSource&, char* to);
+  // Blocks of A of terms that lie anywhere, and pairs of B; those with NaNs are special, as some
+  // of their sums may begin behind these.
+  SplitMarks (*split_terms)(const SplitTermsCall&);
+  SplitMarks (*split_pairs)(const SplitTermsCall&, const SplitPairs&);
   // Pixels are rows of one block.
   SplitMarks (*split_pixels)(const SplitPixelsCall&);
   // Tiles of so many rows are computed from now on, by this thread, until it calls `release`. Takes

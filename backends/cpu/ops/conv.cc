@@ -11,6 +11,7 @@
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/grouped_channels_last.h"
 #include "backends/cpu/kernels/split_conv.h"
+#include "backends/cpu/kernels/split_conv_weights.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_channels_last.h"
 #include "backends/cpu/kernels/winograd_channels_last_weights.h"
@@ -226,17 +227,15 @@ bool RunsWinograd(const KernelRequest& request, const ConvShape& shape, bool pay
 }
 
 // The unit needs no leave to be less accurate.
-bool RunsOnMatrixUnit(const KernelRequest& request, const ConvShape& shape, ImagePass pass,
+bool RunsOnMatrixUnit(const KernelRequest& request, const ConvShape& shape, onednn::ConvPass pass,
                       bool packed) {
-  const bool forward = pass == ImagePass::kForward;
+  const bool forward = pass == onednn::ConvPass::kForward;
   if (Pinned(request) == "matrix_unit") {
     return SplitKernelsInUse() != nullptr && SplitConvTakes(shape) &&
            !(forward && HasFewChannels(shape));
   }
   if (Pinned(request) == "winograd" || Pinned(request) == "direct") return false;
-  return RunsOnMatrixUnit(shape,
-                          forward ? onednn::ConvPass::kForward : onednn::ConvPass::kBackwardData,
-                          packed, request.exact_sums);
+  return RunsOnMatrixUnit(shape, pass, packed, request.exact_sums);
 }
 
 template <typename T>
@@ -261,7 +260,8 @@ Result<LoweredKernel> ChannelsLastImage(const KernelRequest& request, std::strin
         std::make_shared<const ConvFewChannels<T>>(shape, channels_last, packed, slices));
   }
   if constexpr (std::is_same_v<T, float>) {
-    if (RunsOnMatrixUnit(request, shape, pass, packed)) {
+    const auto of = forward ? onednn::ConvPass::kForward : onednn::ConvPass::kBackwardData;
+    if (RunsOnMatrixUnit(request, shape, of, packed)) {
       return Image<T>(
           request, Cat(name, "_matrix_unit"), channels, packed,
           std::make_shared<const SplitConv>(*SplitKernelsInUse(), shape, pass, packed, slices));
@@ -306,6 +306,11 @@ Result<LoweredKernel> ChannelsLastGradWeight(const KernelRequest& request, const
                            std::make_shared<const GroupedChannelsLastWeights<T>>(shape, slices));
   }
   if constexpr (std::is_same_v<T, float>) {
+    if (RunsOnMatrixUnit(request, shape, onednn::ConvPass::kBackwardWeights, false)) {
+      return WeightKernel<T>(
+          "conv_grad_weight_matrix_unit",
+          std::make_shared<const SplitConvWeights>(*SplitKernelsInUse(), shape, slices));
+    }
     if (RunsWinograd(request, shape, WinogradChannelsLastWeightsPays(shape))) {
       return WeightKernel<T>("conv_grad_weight_winograd",
                              std::make_shared<const WinogradChannelsLastWeights>(

@@ -1,5 +1,6 @@
 #include "backends/cpu/ops/conv_cost.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/grouped_channels_last.h"
 #include "backends/cpu/kernels/split_conv.h"
+#include "backends/cpu/kernels/split_conv_weights.h"
 #include "backends/cpu/kernels/winograd.h"
 #include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/kernels/winograd_method.h"
@@ -204,13 +206,19 @@ ImagePass ImageOf(ConvPass pass) {
   return pass == ConvPass::kForward ? ImagePass::kForward : ImagePass::kBackwardData;
 }
 
+double MatrixUnitCost(const ConvShape& s, ConvPass pass, bool kept) {
+  if (pass == ConvPass::kBackwardWeights) return SplitConvWeightsCost(s);
+  return SplitConvCost(s, ImageOf(pass), kept);
+}
+
 PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layout layout,
                     const ConvCosts& costs) {
   const bool kept = !use.backward_weights;
   if (layout == kChannelsLastLayout && !use.wide &&
       RunsOnMatrixUnit(s, pass, kept, use.exact_sums)) {
-    const double cost = SplitConvCost(s, ImageOf(pass), kept) / kChannelsLastRate;
-    return {costs.channels_last * cost, "matrix_unit"};
+    const double cost = costs.channels_last * MatrixUnitCost(s, pass, kept) / kChannelsLastRate;
+    const double vectors = CostOnVectors(s, pass, use, layout, costs).nanoseconds;
+    return {std::min(cost, vectors), "matrix_unit"};
   }
   return CostOnVectors(s, pass, use, layout, costs);
 }
@@ -233,12 +241,17 @@ double TapsInside(const ConvShape& s) {
 
 bool RunsOnMatrixUnit(const ConvShape& s, ConvPass pass, bool kept, bool exact_sums) {
   const bool forward = pass == ConvPass::kForward;
-  if (SplitKernelsInUse() == nullptr || pass == ConvPass::kBackwardWeights) return false;
+  if (SplitKernelsInUse() == nullptr) return false;
   if (!SplitConvTakes(s) || IsDepthwise(s) || (forward && HasFewChannels(s))) return false;
   const ConvUse use{.backward_weights = !kept, .exact_sums = exact_sums};
   PassCost vectors = CostOnVectors(s, pass, use, kChannelsLastLayout, {});
   if (vectors.method != "winograd") vectors.nanoseconds *= TapsInside(s);
-  return SplitConvCost(s, ImageOf(pass), kept) < kChannelsLastRate * vectors.nanoseconds;
+  // Gradients of weights take longer on vectors than the model says, which compares layouts.
+  constexpr double kLonger = 1.2, kWinogradLonger = 2;
+  if (pass == ConvPass::kBackwardWeights) {
+    vectors.nanoseconds *= vectors.method == "winograd" ? kWinogradLonger : kLonger;
+  }
+  return MatrixUnitCost(s, pass, kept) < kChannelsLastRate * vectors.nanoseconds;
 }
 
 ConvEstimate EstimateConv(const ConvShape& s, const ConvUse& use, Layout layout,

@@ -92,7 +92,7 @@ TEST(ConvCost, WholeVectorsOfChannelsRunByWinograd) {
   }
 }
 
-// Sums of float32, exact or not, but no gradients of weights, and not what vectors do as fast.
+// Sums of float32, exact or not, but not what vectors do as fast.
 TEST(ConvCost, MatrixUnit) {
   const bool has = SplitKernelsInUse() != nullptr;
   const ConvShape s = SquareImage(8, 256, 14, 512, 1);
@@ -104,13 +104,15 @@ TEST(ConvCost, MatrixUnit) {
     EXPECT_EQ(EstimateConv(s, use, kChannelsLastLayout).method, "channels_last");
     EXPECT_EQ(RunsOnMatrixUnit(s, onednn::ConvPass::kForward, true, exact), has);
     EXPECT_EQ(RunsOnMatrixUnit(s, onednn::ConvPass::kBackwardData, true, exact), has);
-    EXPECT_FALSE(RunsOnMatrixUnit(s, onednn::ConvPass::kBackwardWeights, true, exact));
+    EXPECT_EQ(RunsOnMatrixUnit(s, onednn::ConvPass::kBackwardWeights, false, exact), has);
   }
   ConvShape depthwise = SquareImage(8, 256, 14, 256, 3);
   depthwise.groups = 256;
   for (const ConvShape& other : {SquareImage(8, 3, 224, 64, 7), SquareImage(1, 512, 2, 512, 3),
                                  SquareImage(8, 16, 14, 16, 1), depthwise}) {
     EXPECT_FALSE(RunsOnMatrixUnit(other, onednn::ConvPass::kForward, true, true)) << other.ic;
+    EXPECT_FALSE(RunsOnMatrixUnit(other, onednn::ConvPass::kBackwardWeights, false, true))
+        << other.ic;
   }
 }
 

@@ -237,6 +237,21 @@ double TapsInside(const ConvShape& s) {
   return share < 0.9 ? share : 1;
 }
 
+// What the gradient of weights takes on vectors beside the matrix unit, where more counts than in
+// the model, which compares layouts: the sums of Winograd's frequencies pass through the cache,
+// tiles of a single vector of channels read as much as they multiply, and channels that fill no
+// whole vectors are gathered one by one.
+double WeightsOnVectors(const ConvShape& s, const PassCost& cost) {
+  constexpr double kLonger = 1.2, kOneVectorLonger = 2, kWinogradLonger = 2, kGather = 0.25;
+  if (cost.method == "winograd") return kWinogradLonger * cost.nanoseconds;
+  const bool one_vector = s.oc <= kBatchBlock<float>;
+  const bool gathers = s.KernelSize() > 1 && s.ic % kBatchBlock<float> != 0;
+  const double gathered =
+      static_cast<double>(s.n * s.OutputPlane()) * static_cast<double>(s.Taps());
+  return kLonger * (one_vector ? kOneVectorLonger : 1) * cost.nanoseconds +
+         (gathers ? kGather * gathered : 0);
+}
+
 }  // namespace
 
 bool RunsOnMatrixUnit(const ConvShape& s, ConvPass pass, bool kept, bool exact_sums) {
@@ -246,10 +261,8 @@ bool RunsOnMatrixUnit(const ConvShape& s, ConvPass pass, bool kept, bool exact_s
   const ConvUse use{.backward_weights = !kept, .exact_sums = exact_sums};
   PassCost vectors = CostOnVectors(s, pass, use, kChannelsLastLayout, {});
   if (vectors.method != "winograd") vectors.nanoseconds *= TapsInside(s);
-  // Gradients of weights take longer on vectors than the model says, which compares layouts.
-  constexpr double kLonger = 1.2, kWinogradLonger = 2;
   if (pass == ConvPass::kBackwardWeights) {
-    vectors.nanoseconds *= vectors.method == "winograd" ? kWinogradLonger : kLonger;
+    vectors.nanoseconds = WeightsOnVectors(s, vectors);
   }
   return MatrixUnitCost(s, pass, kept) < kChannelsLastRate * vectors.nanoseconds;
 }

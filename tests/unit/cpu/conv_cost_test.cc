@@ -116,6 +116,22 @@ TEST(ConvCost, MatrixUnit) {
   }
 }
 
+// Vectors take long for gradients of weights of channels that fill none, or a single one, but do
+// many sums of few terms, and Winograd's, as fast.
+TEST(ConvCost, GradientsOfWeightsOnTheMatrixUnit) {
+  const bool has = SplitKernelsInUse() != nullptr;
+  const auto runs = [](const ConvShape& s) {
+    return RunsOnMatrixUnit(s, onednn::ConvPass::kBackwardWeights, false, false);
+  };
+  EXPECT_EQ(runs(SquareImage(8, 20, 14, 50, 5)), has);
+  EXPECT_EQ(runs(SquareImage(1, 16, 28, 16, 7)), has);
+  EXPECT_EQ(runs(SquareImage(8, 512, 7, 512, 3)), has);
+  EXPECT_EQ(runs(SquareImage(8, 256, 14, 64, 1)), has);
+  EXPECT_FALSE(runs(SquareImage(8, 512, 2, 512, 3)));
+  EXPECT_FALSE(runs(SquareImage(8, 64, 16, 64, 3)));
+  EXPECT_FALSE(runs(SquareImage(8, 17, 5, 33, 3)));
+}
+
 // Also those of few channels, and depthwise ones that make several channels of one.
 TEST(ConvCost, GroupsRunChannelsLast) {
   for (const auto& [in, out, groups] :

@@ -57,8 +57,39 @@ void ResampleLinesBackward(const Lease& threads, const Resample<T>& r, const T* 
   });
 }
 
+namespace {
+
+// Lines of one element each, of a type that has its size.
+template <typename T>
+void CopyElements(const Lease& threads, const Resample<double>& r, const void* x, const void* fill,
+                  void* y, int slices) {
+  T outside;
+  std::memcpy(&outside, fill, sizeof outside);
+  const int64_t *const index = r.index.data(), count = r.out;
+  const uint8_t* const filled = r.filled.data();
+  threads.ParallelFor(slices, [&](int slice) {
+    const Range part = PartOf(r.outer, slices, slice);
+    for (int64_t outer = part.begin; outer < part.end; ++outer) {
+      const T* const from = static_cast<const T*>(x) + outer * r.in;
+      T* const to = static_cast<T*>(y) + outer * count;
+      for (int64_t o = 0; o < count; ++o) to[o] = filled[o] ? outside : from[index[o]];
+    }
+  });
+}
+
+}  // namespace
+
 void CopyLines(const Lease& threads, const Resample<double>& r, size_t bytes, const void* x,
                const void* fill, void* y, int slices) {
+  if (r.inner == 1) {
+    switch (bytes) {
+      case 1: return CopyElements<uint8_t>(threads, r, x, fill, y, slices);
+      case 2: return CopyElements<uint16_t>(threads, r, x, fill, y, slices);
+      case 4: return CopyElements<uint32_t>(threads, r, x, fill, y, slices);
+      case 8: return CopyElements<uint64_t>(threads, r, x, fill, y, slices);
+      default: break;
+    }
+  }
   ForEachPiece(threads, r, slices, [&](int64_t outer, Range columns) {
     const auto offset = static_cast<size_t>(columns.begin) * bytes;
     const auto line = static_cast<size_t>(r.inner) * bytes;

@@ -13,12 +13,12 @@ namespace {
 
 using reference::Values;
 
-// A result over the sum of the magnitudes of its terms.
-constexpr double kError = 4e-7;
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 class SplitConvWeightsTest : public BlockedTest {
  protected:
+  // A result over the sum of the magnitudes of its terms.
+  static constexpr double kError = 4e-7;
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
   // Images, channels-last, and the same plain.
   struct Image {
     Image(int64_t images, int64_t channels, int64_t pixels, const std::vector<float>& values)

@@ -24,14 +24,18 @@ void ForLines(const ScanShape& shape, Body&& body) {
   }
 }
 
+// What runs along a line: integers wrap around, and float32 gains no error of its own however long
+// the line is.
+template <typename T>
+using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, double>;
+
 template <typename T, typename Combine>
 void Running(const ScanShape& shape, const T* x, T* y, T start, Combine&& combine) {
-  using Wrapping = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
   ForLines(shape, [&](int64_t at, int64_t step) {
-    auto value = static_cast<Wrapping>(start);
+    auto value = static_cast<Wide<T>>(start);
     for (int64_t c = 0; c < shape.n; ++c, at += step) {
-      const Wrapping before = value;
-      value = combine(value, static_cast<Wrapping>(x[at]));
+      const Wide<T> before = value;
+      value = combine(value, static_cast<Wide<T>>(x[at]));
       y[at] = static_cast<T>(shape.exclusive ? before : value);
     }
   });
@@ -52,16 +56,16 @@ void CumProd(const ScanShape& shape, const T* x, T* y) {
 template <typename T>
 void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx) {
   ForLines(shape, [&](int64_t first, int64_t step) {
-    T before = 1;
+    double before = 1;
     for (int64_t k = 0; k < shape.n; ++k) {
-      dx[first + k * step] = before;
+      dx[first + k * step] = static_cast<T>(before);
       before *= x[first + k * step];
     }
-    T s = 0;
+    double s = 0;
     for (int64_t k = shape.n - 1; k >= 0; --k) {
       const int64_t at = first + k * step;
       if (!shape.exclusive) s += dy[at];
-      dx[at] *= s;
+      dx[at] = static_cast<T>(dx[at] * s);
       if (shape.exclusive) s = dy[at] + x[at] * s;
       if (!shape.exclusive) s *= x[at];
     }

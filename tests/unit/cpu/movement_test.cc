@@ -309,6 +309,29 @@ TEST_F(MovementTest, CumSum) {
   ExpectFailure(run, "axis 2 lies outside [-2, 2)");
 }
 
+// Each element has the error of one rounding, as PyTorch's, however many are before it.
+TEST_F(MovementTest, RunningSumsAndProductsOfLongLines) {
+  constexpr int64_t kCount = 100000;
+  for (const char* op : {"CumSum", "CumProd"}) {
+    SCOPED_TRACE(op);
+    const bool sum = op[3] == 'S';
+    std::vector<float> x(kCount);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float wave = std::sin(static_cast<float>(i));
+      x[i] = sum ? 1 + wave / 2 : 1 + wave / 10000;
+    }
+    OneNodeRun run(op);
+    run.In<float>({kCount}, x).In<int64_t>({}, {0});
+    const auto outputs = run.MustRun();
+    const auto y = ValuesOf<float>(outputs[0]);
+    double want = sum ? 0 : 1;
+    for (size_t i = 0; i < y.size(); ++i) {
+      want = sum ? want + x[i] : want * x[i];
+      ASSERT_NEAR(y[i] / want, 1, 0x1p-24) << i;
+    }
+  }
+}
+
 TEST_F(MovementTest, CumProd) {
   for (int i = 0; i < 40; ++i) {
     const Dims dims = RandomDims(3);

@@ -1,6 +1,7 @@
 #include "runtime/engine/recompute.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "runtime/engine/arena_planner.h"
 
@@ -212,7 +213,7 @@ bool Recomputation::IsAliveAtPeak(uint32_t step) const {
   });
 }
 
-uint32_t Recomputation::BestMove(size_t level) {
+uint32_t Recomputation::BestMove() {
   std::vector<std::pair<double, uint32_t>> moves;  // what could be saved for the cost
   for (const uint32_t step : candidates_) {
     if (!IsAliveAtPeak(step)) continue;
@@ -223,35 +224,42 @@ uint32_t Recomputation::BestMove(size_t level) {
   std::stable_sort(moves.begin(), moves.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   moves.resize(std::min(moves.size(), kCompared));
-  const double before = Above(level);
+  // First what is above a half of the peak, then what is nearer to it. A move is simulated once for
+  // all of these levels.
+  constexpr size_t kLevels = 5;
   const size_t peak = peak_;
-  double best_score = 0;
-  uint32_t best = kNone;
+  size_t levels[kLevels];
+  double before[kLevels], best_score[kLevels] = {};
+  uint32_t best[kLevels];
+  for (size_t i = 0; i < kLevels; ++i) {
+    levels[i] = peak - (peak >> (i + 1));
+    before[i] = Above(levels[i]);
+    best[i] = kNone;
+  }
   for (const auto& [bytes, step] : moves) {
     Toggle(step);
-    const double gain = before - Above(level);
-    const bool allowed = peak_ <= peak && gain > 0;
-    // What runs once less costs nothing.
-    const double score = chosen_[step] ? gain / steps_[step].cost : gain * 1e9;
+    for (size_t i = 0; i < kLevels && peak_ <= peak; ++i) {
+      const double gain = before[i] - Above(levels[i]);
+      // What runs once less costs nothing.
+      const double score = chosen_[step] ? gain / steps_[step].cost : gain * 1e9;
+      if (gain <= 0 || score <= best_score[i]) continue;
+      best_score[i] = score;
+      best[i] = step;
+    }
     chosen_[step] = !chosen_[step];
-    if (!allowed || score <= best_score) continue;
-    best_score = score;
-    best = step;
   }
   Simulate();
-  return best;
+  const uint32_t* const found =
+      std::find_if(std::begin(best), std::end(best), [](uint32_t step) { return step != kNone; });
+  return found == std::end(best) ? kNone : *found;
 }
 
 bool Recomputation::Next() {
-  // First what is above a half of the peak, then what is nearer to it.
-  for (int halves = 1; halves <= 5 && moves_left_ > 0; ++halves) {
-    const uint32_t step = BestMove(peak_ - (peak_ >> halves));
-    if (step == kNone) continue;
-    Toggle(step);
-    --moves_left_;
-    return true;
-  }
-  return false;
+  const uint32_t step = moves_left_ > 0 ? BestMove() : kNone;
+  if (step == kNone) return false;
+  Toggle(step);
+  --moves_left_;
+  return true;
 }
 
 }  // namespace hr::engine

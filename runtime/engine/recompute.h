@@ -83,18 +83,19 @@ class Recomputation {
   // Returns the bytes above a level, summed over the order.
   double Above(size_t level) const;
   bool IsAliveAtPeak(uint32_t step) const;
-  // Returns the best move by how much it lowers Above(level); UINT32_MAX if none does.
-  uint32_t BestMove(size_t level);
+  // Returns the best move by how much it lowers Above(level), for the first level that one lowers;
+  // UINT32_MAX if none does.
+  uint32_t BestMove();
 
   const std::span<const MemoryStep> steps_;
   const std::span<const size_t> bytes_;
   std::vector<uint32_t> makers_;  // the only step that writes a value; kNone if there are several
   std::vector<uint32_t> candidates_;
   std::vector<uint32_t> split_;  // by step: uses of its values after this place take new ones
-  std::vector<bool> chosen_;     // by step
+  std::vector<uint8_t> chosen_;  // by step, whether; bytes, as they are read very often
   size_t moves_left_ = 0;
 
-  std::vector<bool> made_again_;  // by step, while the order is made
+  std::vector<uint8_t> made_again_;  // by step, while the order is made
   std::vector<uint32_t> pending_;
   std::vector<StepRun> order_;
   std::vector<Life> lives_;  // value * 2, + 1 for its second making

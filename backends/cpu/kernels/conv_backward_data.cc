@@ -133,7 +133,8 @@ class DataPass {
     call.dx = sums;
     call.dx_channel = sums_channel;
     call.dx_column = s_.sw * kB;
-    const int64_t chains = CeilDiv(s_.GroupOut(), kConvChain);
+    const int64_t taps = ConvKernels<T>::kTaps[WidestTaps()];
+    const int64_t chains = CeilDiv(s_.GroupOut(), ConvChain(count * taps));
     for (int64_t chain = 0; chain < chains; ++chain) {
       const Range outputs = PartOf(s_.GroupOut(), chains, chain);
       call.outputs = outputs.size();

@@ -122,7 +122,6 @@ class WeightsPass {
     call.x_column = s_.sw * kB;
     call.dy_row = s_.ow * kB;
     call.rows = rows.size();
-    call.columns = s_.ow;
     call.sums_output = task.channels.size() * s_.kh * s_.kw * kB;
     for (int64_t tile = task.tiles.begin; tile < task.tiles.end; ++tile) {
       const Range outputs = Outputs(task, tile);
@@ -131,7 +130,14 @@ class WeightsPass {
       call.dy = gradient.Row(rows.begin, s_.ow);
       call.dy_output = gradient.channel;
       call.sums = Sums(task, tile);
-      Taps(task, static_cast<int>(outputs.size()), call);
+      const T* const first = call.x;
+      for (int64_t column = 0; column < s_.ow; column += call.columns) {
+        call.columns = TermsOfPart(s_.ow - column);
+        call.x = first + column * call.x_column;
+        Taps(task, static_cast<int>(outputs.size()), call);
+        call.dy += call.columns * kB;
+      }
+      call.x = first;
     }
   }
 

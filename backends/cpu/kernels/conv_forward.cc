@@ -80,14 +80,15 @@ class ForwardPass {
     const T* const x = call.x;
     T* const y = call.y;
     call.bias = args_.bias != nullptr ? args_.bias + tile.first : nullptr;
-    for (int64_t left = s_.GroupIn();; left -= kConvChain) {
-      call.channels = std::min(left, kConvChain);
-      call.relu = relu && left <= kConvChain;
+    const int64_t chain = ConvChain(call.rows * call.taps);
+    for (int64_t left = s_.GroupIn();; left -= chain) {
+      call.channels = std::min(left, chain);
+      call.relu = relu && left <= chain;
       call.x = x + (s_.GroupIn() - left) * call.x_channel;
       call.y = y;
       ForwardColumns(kernels_, tile.outputs, call, columns);
-      if (left <= kConvChain) return;
-      call.w += kConvChain * call.w_channel;
+      if (left <= chain) return;
+      call.w += chain * call.w_channel;
       call.bias = nullptr;
       call.add = true;
     }

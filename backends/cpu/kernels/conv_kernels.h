@@ -3,9 +3,11 @@
 // multiples of B = kBatchBlock<T>.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/kernels/sum_parts.h"
 
 namespace hr::cpu {
 
@@ -30,9 +32,12 @@ struct ForwardCall {
   bool add;  // to y; without bias
 };
 
-// Channels whose products are summed one after the other, at most; such sums are then added, as
-// rounding errors grow with the length of a sum.
-inline constexpr int64_t kConvChain = 64;
+// Channels, each with so many terms, whose products are summed one after the other, at most; such
+// sums are then added.
+inline int64_t ConvChain(int64_t terms) {
+  return std::max<int64_t>(1,
+                           std::min<int64_t>(64, kMostTermsOfPart / std::max<int64_t>(1, terms)));
+}
 
 // dx[c][(j + s) * dx_column] += sum over outputs and rows of w[c][s] * dy[j], for `columns` columns
 // of dy and the taps s of the kernel.

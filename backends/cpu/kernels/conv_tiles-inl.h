@@ -140,9 +140,7 @@ HWY_ATTR void WeightsTile(const WeightsCall<T>& call, int64_t part) {
   using V = hn::Vec<BlockTag<T>>;
   V sums[kOutputs][kTaps];
   HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
-    HR_UNROLL for (int k = 0; k < kTaps; ++k) {
-      sums[o][k] = hn::Load(d, call.sums + o * call.sums_output + k * kBatchBlock<T> + part);
-    }
+    HR_UNROLL for (int k = 0; k < kTaps; ++k) sums[o][k] = hn::Zero(d);
   }
   const int64_t x_column = call.x_column, dy_output = call.dy_output, columns = call.columns;
   for (int64_t r = 0; r < call.rows; ++r) {
@@ -162,7 +160,8 @@ HWY_ATTR void WeightsTile(const WeightsCall<T>& call, int64_t part) {
   }
   HR_UNROLL for (int o = 0; o < kOutputs; ++o) {
     HR_UNROLL for (int k = 0; k < kTaps; ++k) {
-      hn::Store(sums[o][k], d, call.sums + o * call.sums_output + k * kBatchBlock<T> + part);
+      T* const to = call.sums + o * call.sums_output + k * kBatchBlock<T> + part;
+      hn::Store(hn::Add(hn::Load(d, to), sums[o][k]), d, to);
     }
   }
 }

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/cpu/kernels/sum_parts.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/depthwise_channels_last.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -94,14 +96,17 @@ template <typename T, int64_t kTaps, typename Lanes>
 HWY_INLINE void AddTaps(const DepthwiseCall& call, const Lanes& lanes, const T* x, const T* dy,
                         T* w) {
   hn::Vec<Tag<T>> sums[kTaps];
-  for (int64_t t = 0; t < kTaps; ++t) sums[t] = lanes.Load(w + t * call.w_tap);
+  for (int64_t t = 0; t < kTaps; ++t) sums[t] = hn::Zero(Tag<T>());
   for (int64_t i = 0; i < call.pixels; ++i) {
     const auto d = lanes.Load(dy + i * call.y_pixel);
     for (int64_t t = 0; t < kTaps; ++t) {
       sums[t] = hn::MulAdd(d, lanes.Load(x + t * call.x_tap + i * call.x_pixel), sums[t]);
     }
   }
-  for (int64_t t = 0; t < kTaps; ++t) lanes.Store(sums[t], w + t * call.w_tap);
+  for (int64_t t = 0; t < kTaps; ++t) {
+    T* const to = w + t * call.w_tap;
+    lanes.Store(hn::Add(lanes.Load(to), sums[t]), to);
+  }
 }
 
 template <typename T>
@@ -284,9 +289,13 @@ void DepthwiseChannelsLastWeights<T>::Run(const Lease& threads, const T* x, cons
     for (int64_t row = 0; row < s_.n * s_.oh; ++row) {
       ForRuns(phase_, row / s_.oh, row % s_.oh, part,
               [&](const DepthwiseCall& call, int64_t from, int64_t pixel, int64_t tap) {
-                KernelsForDepthwise<T>().add_weights(call, x + from,
-                                                     dy + pixel * channels + part.begin,
-                                                     sums + tap * channels + part.begin);
+                DepthwiseCall some = call;
+                for (int64_t at = 0; at < call.pixels; at += some.pixels) {
+                  some.pixels = TermsOfPart(call.pixels - at);
+                  KernelsForDepthwise<T>().add_weights(some, x + from + at * call.x_pixel,
+                                                       dy + (pixel + at) * channels + part.begin,
+                                                       sums + tap * channels + part.begin);
+                }
               });
     }
     for (int64_t c = part.begin; c < part.end; ++c) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/kernels/conv_channels_last_blocks.h"
+#include "backends/cpu/kernels/sum_parts.h"
 #include "runtime/base/strings.h"
 
 namespace hr::cpu {
@@ -358,11 +359,17 @@ void GroupedChannelsLastWeights<T>::RunTask(int64_t block, const Part& part, con
   for (int64_t n = 0; n < s_.n; ++n) {
     ForBlocks({0, s_.oh}, part.chunk_rows, [&](Range rows) {
       PrepareRows(lanes_, part.phase, x, n, block, part.terms, rows, scratch);
-      const T* const from = dy + (n * s_.oh + rows.begin) * s_.ow * s_.oc;
-      for (int64_t panel = 0; panel < lanes_.panels(); ++panel) {
-        AddRows(part, rows.size(), lanes_.Count(block, panel), scratch,
-                from + lanes_.Channel(block, panel), sums + panel * PanelElements(part));
-      }
+      ForSums(rows.size(), [&](Range part_rows, Range columns) {
+        const int64_t pixel = (n * s_.oh + rows.begin + part_rows.begin) * s_.ow + columns.begin;
+        const GatherAxis &down = part.phase.gather.rows, &across = part.phase.gather.columns;
+        const T* const from = scratch + part_rows.begin * down.step * part.phase.row +
+                              columns.begin * across.step * part.phase.pixel;
+        for (int64_t panel = 0; panel < lanes_.panels(); ++panel) {
+          AddPixels(part, part_rows.size(), columns.size(), lanes_.Count(block, panel), from,
+                    dy + pixel * s_.oc + lanes_.Channel(block, panel),
+                    sums + panel * PanelElements(part));
+        }
+      });
     });
   }
   for (int64_t panel = 0; panel < lanes_.panels(); ++panel) {
@@ -378,13 +385,24 @@ void GroupedChannelsLastWeights<T>::RunTask(int64_t block, const Part& part, con
   }
 }
 
-// Adds what some rows of an image give to the weights of a panel.
+// Cuts rows into parts whose pixels are summed one after the other.
 template <typename T>
-void GroupedChannelsLastWeights<T>::AddRows(const Part& part, int64_t rows, int64_t lanes,
-                                            const T* x, const T* dy, T* sums) const {
+template <typename Body>
+void GroupedChannelsLastWeights<T>::ForSums(int64_t rows, const Body& body) const {
+  const int64_t height = std::max<int64_t>(1, kMostTermsOfPart / s_.ow);
+  ForBlocks({0, rows}, height, [&](Range part) {
+    ForBlocks({0, s_.ow}, kMostTermsOfPart, [&](Range columns) { body(part, columns); });
+  });
+}
+
+// Adds what some pixels of an image give to the weights of a panel.
+template <typename T>
+void GroupedChannelsLastWeights<T>::AddPixels(const Part& part, int64_t rows, int64_t columns,
+                                              int64_t lanes, const T* x, const T* dy,
+                                              T* sums) const {
   const Gather& g = part.phase.gather;
   const GroupedWeightsCall call{.rows = rows,
-                                .columns = g.columns.size,
+                                .columns = columns,
                                 .x_row = g.rows.step * part.phase.row,
                                 .x_column = g.columns.step * part.phase.pixel,
                                 .dy_row = s_.ow * s_.oc,

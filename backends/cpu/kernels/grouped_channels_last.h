@@ -153,8 +153,10 @@ class GroupedChannelsLastWeights {
     return s_.KernelSize() * part.terms.size() * lanes_.width();
   }
   void RunTask(int64_t block, const Part& part, const T* x, const T* dy, T* dw, T* scratch) const;
-  void AddRows(const Part& part, int64_t rows, int64_t lanes, const T* x, const T* dy,
-               T* sums) const;
+  template <typename Body>
+  void ForSums(int64_t rows, const Body& body) const;
+  void AddPixels(const Part& part, int64_t rows, int64_t columns, int64_t lanes, const T* x,
+                 const T* dy, T* sums) const;
 
   const GroupedKernels<T>& kernels_ = KernelsForGrouped<T>();
   const ConvShape s_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "backends/cpu/kernels/sum_parts.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/grouped_kernels.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
@@ -51,19 +53,47 @@ void Sum(const GroupedCall<T>& given, const T* x, const ConvEpilogue<T>& epilogu
   for (int i = 0; i < kPixels; ++i) {
     for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(D());
   }
+  // The sums of the parts before this one.
+  HWY_ALIGN T parts[kPixels][kVectors][kLanes<T>];
+  bool cut = false;
+  int64_t rest = static_cast<int64_t>(call.lines->size()) * call.terms;
+  int64_t room = TermsOfPart(rest);
   const T* w = call.weights;
   for (const int64_t line : *call.lines) {
     const T* from = x + line;
-    for (int64_t term = 0; term < call.terms; ++term, w += call.width) {
-      hn::Vec<D> weights[kVectors];
-      for (int v = 0; v < kVectors; ++v) weights[v] = hn::LoadU(D(), w + v * kLanes<T>);
+    for (int64_t left = call.terms; left > 0;) {
+      const int64_t terms = std::min(left, room);
+      left -= terms, room -= terms, rest -= terms;
+      for (int64_t term = 0; term < terms; ++term, w += call.width) {
+        hn::Vec<D> weights[kVectors];
+        for (int v = 0; v < kVectors; ++v) weights[v] = hn::LoadU(D(), w + v * kLanes<T>);
+#pragma GCC unroll 16
+        for (int i = 0; i < kPixels; ++i) {
+          const T* const at = from + i * call.x_pixel;
+          const auto pixel = kSpread ? hn::LoadU(D(), at) : hn::Set(D(), *at);
+          for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::MulAdd(pixel, weights[v], sums[i][v]);
+        }
+        from += kSpread ? kLanes<T> : 1;
+      }
+      if (room > 0 || rest == 0) continue;
 #pragma GCC unroll 16
       for (int i = 0; i < kPixels; ++i) {
-        const T* const at = from + i * call.x_pixel;
-        const auto pixel = kSpread ? hn::LoadU(D(), at) : hn::Set(D(), *at);
-        for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::MulAdd(pixel, weights[v], sums[i][v]);
+        for (int v = 0; v < kVectors; ++v) {
+          T* const to = parts[i][v];
+          hn::Store(cut ? hn::Add(hn::Load(D(), to), sums[i][v]) : sums[i][v], D(), to);
+          sums[i][v] = hn::Zero(D());
+        }
       }
-      from += kSpread ? kLanes<T> : 1;
+      cut = true;
+      room = TermsOfPart(rest);
+    }
+  }
+  if (cut) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kPixels; ++i) {
+      for (int v = 0; v < kVectors; ++v) {
+        sums[i][v] = hn::Add(hn::Load(D(), parts[i][v]), sums[i][v]);
+      }
     }
   }
   constexpr int64_t kLast = (kVectors - 1) * kLanes<T>;

@@ -63,7 +63,7 @@ struct LoweredKernel {
   size_t scratch_bytes = 0;
   // Pairs (output, input) that may share memory (engine::StepSpec).
   std::vector<std::pair<uint32_t, uint32_t>> in_place;
-  Preparation preparation;
+  std::vector<Preparation> preparations;  // of different inputs
 };
 
 }  // namespace hr::lowering

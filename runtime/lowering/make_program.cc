@@ -440,9 +440,10 @@ class ProgramMaker {
                : target_.MakeKernel(request));
     if (lowered.scratch_bytes != 0) step.buffers.scratch = builder_.AddArena(lowered.scratch_bytes);
     step.kernel = std::move(lowered.kernel);
-    if (lowered.preparation.kernel != nullptr) {
-      const Tensor* const constant = region_.ConstantOf(node.inputs[lowered.preparation.input]);
-      Prepare(std::move(lowered.preparation), constant, &step);
+    for (Preparation& preparation : lowered.preparations) {
+      if (preparation.kernel == nullptr) continue;
+      const Tensor* const constant = region_.ConstantOf(node.inputs[preparation.input]);
+      Prepare(std::move(preparation), constant, &step);
     }
     step.in_place = std::move(lowered.in_place);
     step.work = {OperationsOf(request), BytesOf(request, step.buffers)};

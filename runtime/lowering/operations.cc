@@ -21,6 +21,21 @@ double Convolution(const graph::Node& node, const OperandInfo& results,
   return 2 * windows * Elements(results) * sum;
 }
 
+// Of convolutions that follow each other (lowered.ConvChain): the last one with taps makes images
+// of another size.
+double Chain(const KernelRequest& request) {
+  constexpr size_t kOperands = 7;  // of each, its weights first
+  double sum = 0;
+  const OperandInfo *image = &request.input(0), *result = &request.outputs[0];
+  for (size_t i = 1; i < request.inputs.size(); i += kOperands) {
+    const OperandInfo& weights = request.input(i);
+    if (weights.elements() != weights.dims[0] * weights.dims[1]) image = result;
+    const int64_t channels = std::max<int64_t>(1, image->dims[1]);
+    sum += 2 * Elements(*image) / static_cast<double>(channels) * Elements(weights);
+  }
+  return sum;
+}
+
 double Product(const KernelRequest& request) {
   const OperandInfo& a = request.input(0);
   if (a.dims.empty()) return 0;
@@ -47,6 +62,7 @@ double OperationsOf(const KernelRequest& request) {
   if (op == "Conv" || op == "PlainConv" || op == "ChannelsLastConv") {
     return Convolution(node, request.outputs[0], request.input(1));
   }
+  if (op == "ConvChain") return Chain(request);
   if (op == "ConvGradWeight") return Convolution(node, request.input(0), request.outputs[0]);
   if (op == "ConvGradInput") {
     return Convolution(node, request.input(0), request.input(lowered ? 2 : 1));

@@ -6,6 +6,7 @@
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/lowering/bfloat16_products.h"
 #include "backends/cpu/lowering/conv_layouts.h"
+#include "backends/cpu/ops/image_end.h"
 #include "backends/cpu/ops/window_shape.h"
 
 namespace hr::cpu {
@@ -51,7 +52,8 @@ bool IsImageInput(Kind kind, const graph::Operator& op, size_t i) {
   if (kind == Kind::kConvolution) {
     if (op.name.ends_with("ConvGradWeight")) return op.domain == lowering::kLowered || i < 2;
     if (op.name.ends_with("ConvGradInput")) return op.domain == lowering::kLowered ? i < 2 : i != 1;
-    return i == 0 || i == 7;  // the residual
+    // Of a chain, a residual for each convolution.
+    return op.name == "ConvChain" ? i % kConvOperands == 0 : i == 0 || i == kConvOperands;
   }
   if (kind == Kind::kNormalization) {
     return op.name == "BatchNormalization" ? i == 0 || i == 5 : i < 2;  // 5: the residual

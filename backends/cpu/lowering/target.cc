@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/lowering/bfloat16_products.h"
+#include "backends/cpu/lowering/chain_convs.h"
 #include "backends/cpu/lowering/fuse_conv.h"
 #include "backends/cpu/lowering/fuse_normalization.h"
 #include "backends/cpu/lowering/layouts.h"
@@ -60,6 +61,7 @@ class Cpu final : public lowering::Target {
     lowering::FuseQuantized(region);
     UseBfloat16Convolutions(region);
     FuseConvolutions(region, {options.exact_sums, std::move(pins), costs_});
+    ChainConvolutions(region, *options.operators, options.threads);
     FuseNormalizations(region);
     RelabelTransposes(region);
     lowering::FuseAttention(region, options.threads);

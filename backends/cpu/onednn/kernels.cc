@@ -24,15 +24,15 @@ bool OfFloat32(const KernelRequest& request) { return request.input(0).dtype == 
 // The weights are packed once where they never change; the kernel then gets packed ones.
 template <typename Op>
 void PackOnce(std::shared_ptr<const Op> op, size_t input, LoweredKernel* kernel) {
-  kernel->preparation = {
-      .input = input,
-      .bytes = op->packed_bytes(),
-      .format = op->packed_format(),
-      .scratch_bytes = op->scratch_bytes(),
-      .kernel = MakeKernel(
-          "pack_onednn", [op](const engine::Operands& p, const engine::LaunchContext& context) {
-            return op->Pack(context.threads, p.input<float>(0), p.output<float>(0), p.scratch());
-          })};
+  kernel->preparations.push_back(
+      {.input = input,
+       .bytes = op->packed_bytes(),
+       .format = op->packed_format(),
+       .scratch_bytes = op->scratch_bytes(),
+       .kernel = MakeKernel(
+           "pack_onednn", [op](const engine::Operands& p, const engine::LaunchContext& context) {
+             return op->Pack(context.threads, p.input<float>(0), p.output<float>(0), p.scratch());
+           })});
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Result<LoweredKernel> MakeImage(const KernelRequest& request, const ConvShape& s
   auto conv = std::make_shared<const Bfloat16Conv>(*kernels, shape, pass, layouts, steady,
                                                    SlicesOf(shape, request.threads));
   LoweredKernel out{.scratch_bytes = conv->scratch_bytes()};
-  if (steady) out.preparation = PackOnce(conv);
+  if (steady) out.preparations.push_back(PackOnce(conv));
   const Bfloat16Epilogue end = EpilogueOf(request);
   const bool residual = request.input(kBfloat16Residual).present;
   if (residual && end.narrow == end.narrow_residual) {

@@ -139,8 +139,8 @@ Result<LoweredKernel> MakeBfloat16Gemm(const KernelRequest& request) {
     axes = {};
   }
   auto product = std::make_shared<const Bfloat16Product>(request, *kernels, shape, std::move(axes));
-  LoweredKernel out{.scratch_bytes = product->scratch_bytes(),
-                    .preparation = product->MakePreparation(product)};
+  LoweredKernel out{.scratch_bytes = product->scratch_bytes()};
+  out.preparations.push_back(product->MakePreparation(product));
   out.kernel = MakeKernel(
       "gemm_bfloat16",
       [product](const engine::Operands& p, const engine::LaunchContext& context) -> Status {

@@ -1,8 +1,4 @@
 // Convolution: batch-blocked with fusion (lowered.Conv …), channels-last, and plain.
-#include <cmath>
-#include <cstring>
-#include <limits>
-
 #include "backends/cpu/kernels/channels_last.h"
 #include "backends/cpu/kernels/conv_batch_blocked.h"
 #include "backends/cpu/kernels/conv_channels_last.h"
@@ -20,6 +16,7 @@
 #include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/conv_cost.h"
 #include "backends/cpu/ops/families.h"
+#include "backends/cpu/ops/image_end.h"
 #include "backends/cpu/ops/useful_slices.h"
 #include "backends/cpu/ops/window_shape.h"
 
@@ -139,54 +136,17 @@ bool IsChannelsLast(const KernelRequest& request) {
          request.outputs[0].layout == kChannelsLastLayout;
 }
 
-// BatchNormalization with given statistics, as factors and summands of channels.
-struct FoldedNorm {
-  bool present = false;
-  double epsilon = 0;
-
-  // Operands 3 to 6 are its scale, bias, mean and variance; operand 2 is the bias before it.
-  template <typename T>
-  void Fold(const engine::Operands& p, bool has_bias, int64_t channels, T* factors,
-            T* summands) const {
-    const T *scale = p.input<T>(3), *bias = p.input<T>(4), *mean = p.input<T>(5);
-    const T *variance = p.input<T>(6), *before = has_bias ? p.input<T>(2) : nullptr;
-    const T e = static_cast<T>(epsilon);
-    for (int64_t c = 0; c < channels; ++c) factors[c] = scale[c] / std::sqrt(variance[c] + e);
-    for (int64_t c = 0; c < channels; ++c) {
-      const T from = before != nullptr ? before[c] - mean[c] : -mean[c];
-      summands[c] = bias[c] + from * factors[c];
-    }
-  }
-};
-
 // (image, w, bias?, norm's scale?, bias, mean, variance, residual?) → image
 template <typename T, typename Conv>
 std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::string_view name,
                                             int64_t channels, std::shared_ptr<const Conv> conv) {
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
-  const bool relu = request.node.Int("relu", 0) != 0;
-  const auto low = relu ? T(0) : static_cast<T>(request.node.Float("low", -kInfinity));
-  const auto high = static_cast<T>(request.node.Float("high", kInfinity));
-  const bool clip = !relu && (low > -kInfinity || high < kInfinity);
-  const bool has_bias = request.op.name.ends_with("Conv") && request.input(2).present;
-  const bool has_residual = request.input(7).present;
-  const FoldedNorm norm{request.input(3).present, request.node.Float("epsilon", 1e-5)};
+  const ImageEnd<T> end(request, channels);
   const size_t folded = RoundUp(conv->scratch_bytes(), 64);
-  return MakeKernel(Cat(name, "_channels_last", norm.present ? "+batch_normalization" : "",
-                        has_residual ? "+add" : "", relu ? "+relu" : "", clip ? "+clip" : ""),
+  return MakeKernel(Cat(name, "_channels_last", end.name()),
                     [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-                      ConvEpilogue<T> epilogue{.bias = has_bias ? p.input<T>(2) : nullptr,
-                                               .residual = has_residual ? p.input<T>(7) : nullptr,
-                                               .low = low,
-                                               .high = high};
-                      if (norm.present) {
-                        auto* const factors = reinterpret_cast<T*>(p.scratch<std::byte>() + folded);
-                        norm.Fold(p, has_bias, channels, factors, factors + channels);
-                        epilogue.scale = factors;
-                        epilogue.bias = factors + channels;
-                      }
+                      auto* const norm = reinterpret_cast<T*>(p.scratch<std::byte>() + folded);
                       conv->Run(context.threads,
-                                {p.input<T>(0), p.input<T>(1), p.output<T>(0), epilogue},
+                                {p.input<T>(0), p.input<T>(1), p.output<T>(0), end.Of(p, 0, norm)},
                                 p.scratch());
                       return {};
                     });
@@ -196,26 +156,10 @@ std::unique_ptr<engine::Kernel> ImageKernel(const KernelRequest& request, std::s
 template <typename T, typename Conv>
 LoweredKernel Image(const KernelRequest& request, std::string_view name, int64_t channels,
                     bool packed, std::shared_ptr<const Conv> conv) {
-  constexpr bool kScratch = requires { conv->pack_scratch_bytes(); };
   LoweredKernel out;
   out.scratch_bytes = conv->scratch_bytes() + 64 + 2 * static_cast<size_t>(channels) * sizeof(T);
   out.kernel = ImageKernel<T>(request, name, channels, conv);
-  if (!packed) return out;
-  out.preparation = {
-      .input = 1,
-      .bytes = conv->packed_bytes(),
-      .format = Cat("channels_last ", conv->packed_format()),
-      .kernel = MakeKernel(
-          "pack_channels_last",
-          [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
-            if constexpr (kScratch) {
-              conv->Pack(context.threads, p.input<T>(0), p.output<T>(0), p.scratch());
-            } else {
-              conv->Pack(context.threads, p.input<T>(0), p.output<T>(0));
-            }
-            return {};
-          })};
-  if constexpr (kScratch) out.preparation.scratch_bytes = conv->pack_scratch_bytes();
+  if (packed) out.preparations.push_back(PackImageWeights<T>(1, conv));
   return out;
 }
 

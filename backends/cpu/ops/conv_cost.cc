@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/kernels/conv_chain.h"
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
 #include "backends/cpu/kernels/grouped_channels_last.h"
@@ -14,6 +15,7 @@
 #include "backends/cpu/kernels/winograd_line.h"
 #include "backends/cpu/kernels/winograd_method.h"
 #include "backends/cpu/kernels/winograd_tiles.h"
+#include "backends/cpu/ops/useful_slices.h"
 
 namespace hr::cpu {
 namespace {
@@ -265,6 +267,47 @@ bool RunsOnMatrixUnit(const ConvShape& s, ConvPass pass, bool kept, bool exact_s
     vectors.nanoseconds = WeightsOnVectors(s, vectors);
   }
   return MatrixUnitCost(s, pass, kept) < kChannelsLastRate * vectors.nanoseconds;
+}
+
+int ChainSlices(std::span<const ConvShape> convs, int threads) {
+  double nanoseconds = 0;
+  for (const ConvShape& s : convs) nanoseconds += Products(s, s.n) / (s.groups > 1 ? 36 : 90);
+  return UsefulSlices(nanoseconds, threads);
+}
+
+bool ConvChainPays(std::span<const ConvShape> convs, int threads) {
+  const int window = ChainWindow(convs);
+  if (window < 0 || convs[0].n == 0) return false;
+  const int slices = ChainSlices(convs, threads);
+  const ChainBands bands(convs, static_cast<size_t>(window), slices);
+  const auto tasks = static_cast<double>(slices), count = static_cast<double>(bands.count());
+  if (count < tasks) return false;
+  // Of a number that is handed on by way of memory, or of a cache behind that of a core; of one
+  // that is kept for the next band; of a step that threads end together; of a weight that is read
+  // from memory, and from the cache.
+  constexpr double kFar = 0.5, kNear = 0.1, kKeep = 0.1, kStep = 1000, kRead = 0.2,
+                   kReadAgain = 0.02;
+  constexpr double kNearBytes = 1 << 20, kKeptWeights = 512 << 10;
+  double saved = 0, weights = 0;
+  for (size_t i = 0; i < convs.size(); ++i) {
+    weights += Weights(convs[i]);
+    if (i + 1 == convs.size()) break;
+    const double numbers = static_cast<double>(convs[i].n * convs[i].OutputPlane() * convs[i].oc);
+    saved += numbers * (4 * numbers > tasks * kNearBytes ? kFar : kNear) + kStep * tasks;
+  }
+  const ConvShape& s = convs[static_cast<size_t>(window)];
+  const double again = 4 * weights > kKeptWeights ? kRead : kReadAgain;
+  double cost = kRead * weights * (tasks - 1) + again * weights * (count - tasks);
+  if (window > 0) {
+    const auto row = static_cast<double>(s.iw * s.ic);
+    const auto more = static_cast<double>(bands.fresh_rows() - s.n * s.ih);
+    for (int i = 0; i < window; ++i) {
+      cost += more * static_cast<double>(s.iw) * Weights(convs[static_cast<size_t>(i)]) /
+              kChannelsLastRate;
+    }
+    cost += kKeep * row * static_cast<double>(bands.kept_rows());
+  }
+  return saved > cost;
 }
 
 ConvEstimate EstimateConv(const ConvShape& s, const ConvUse& use, Layout layout,

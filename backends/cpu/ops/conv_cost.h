@@ -4,6 +4,8 @@
 // and the same table take the same kernels everywhere.
 #pragma once
 
+#include <span>
+
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kernels/conv_shape.h"
 #include "backends/cpu/onednn/choice.h"
@@ -42,5 +44,11 @@ inline double ConvCost(const ConvShape& shape, const ConvUse& use, Layout layout
 // Whether a pass over channels-last images of float32 runs on the matrix unit (split_conv.h), which
 // needs no leave to be less accurate. `kept`: weights are ordered once.
 bool RunsOnMatrixUnit(const ConvShape& shape, onednn::ConvPass pass, bool kept, bool exact_sums);
+
+// Into how many slices a chain of convolutions (kernels/conv_chain.h) is cut.
+int ChainSlices(std::span<const ConvShape> convs, int threads);
+// Whether convolutions that follow each other, with weights that are ordered once, are one, and
+// take less time so.
+bool ConvChainPays(std::span<const ConvShape> convs, int threads);
 
 }  // namespace hr::cpu

@@ -14,6 +14,7 @@ std::span<const KernelFamily> KernelFamilies() {
       KernelFamily{AttentionFamily(), true},
       KernelFamily{Bfloat16ConvFamily()},
       KernelFamily{Bfloat16Family()},
+      KernelFamily{ConvChainFamily(), true},
       KernelFamily{ConvFamily(), true},
       KernelFamily{DeterminantFamily(), true},
       KernelFamily{FourierFamily(), true},

@@ -11,6 +11,7 @@ namespace hr::cpu {
 KernelPart AttentionFamily();        // attention.cc
 KernelPart Bfloat16ConvFamily();     // bfloat16_conv.cc
 KernelPart Bfloat16Family();         // bfloat16_products.cc
+KernelPart ConvChainFamily();        // conv_chain.cc
 KernelPart ConvFamily();             // conv.cc
 KernelPart DeterminantFamily();      // determinant.cc
 KernelPart FourierFamily();          // fourier.cc

@@ -109,8 +109,8 @@ Result<LoweredKernel> MakeGemmOf(const KernelRequest& request) {
     if (other.kernel != nullptr) return other;
   }
   const PortableProduct<T> product(request, shape);
-  LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
-                    .preparation = product.MakePreparation()};
+  LoweredKernel out{.scratch_bytes = product.scratch_bytes()};
+  out.preparations.push_back(product.MakePreparation());
   out.kernel = MakeKernel(
       Cat("gemm", UnitName<T>(shape), ActivationName(activation)),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
@@ -140,8 +140,8 @@ Result<LoweredKernel> MakeOneMatMul(const KernelRequest& request, const GemmShap
                       onednn::MakeGemm(request, {.name = "matmul", .shape = shape}));
   if (other.kernel != nullptr) return other;
   const PortableProduct<T> product(request, shape);
-  LoweredKernel out{.scratch_bytes = product.scratch_bytes(),
-                    .preparation = product.MakePreparation()};
+  LoweredKernel out{.scratch_bytes = product.scratch_bytes()};
+  out.preparations.push_back(product.MakePreparation());
   out.kernel = MakeKernel(
       Cat("matmul", UnitName<T>(shape)),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
@@ -324,24 +324,24 @@ Result<LoweredKernel> MakeDequantizedGemm(const KernelRequest& request) {
   const size_t plain = static_cast<size_t>(weights->elements) * sizeof(float);
   LoweredKernel out{.scratch_bytes = product.scratch_bytes() + 64 +
                                      static_cast<size_t>(shape.n) * sizeof(float)};
-  out.preparation = {
-      .input = 1,
-      .bytes = product.packed ? PackedBBytes<float>(shape.n, shape.k) : plain,
-      .format = Cat("widened ", shape.n, "x", shape.k, transposed ? " of rows" : "",
-                    product.packed ? " panels" : ""),
-      .scratch_bytes = product.packed ? plain : 0,
-      .kernel = MakeKernel("widen_and_pack",
-                           [product, weights](const engine::Operands& p,
-                                              const engine::LaunchContext& context) -> Status {
-                             auto* const to =
-                                 product.packed ? p.scratch<float>() : p.output<float>(0);
-                             weights->Widen(context.threads, p.input(0), to);
-                             if (!product.packed) return {};
-                             const GemmShape& s = product.shape;
-                             PackB(context.threads, s.n, s.k, s.transpose_b, to, s.ldb,
-                                   p.output<float>(0), product.slices);
-                             return {};
-                           })};
+  out.preparations.push_back(
+      {.input = 1,
+       .bytes = product.packed ? PackedBBytes<float>(shape.n, shape.k) : plain,
+       .format = Cat("widened ", shape.n, "x", shape.k, transposed ? " of rows" : "",
+                     product.packed ? " panels" : ""),
+       .scratch_bytes = product.packed ? plain : 0,
+       .kernel = MakeKernel("widen_and_pack",
+                            [product, weights](const engine::Operands& p,
+                                               const engine::LaunchContext& context) -> Status {
+                              auto* const to =
+                                  product.packed ? p.scratch<float>() : p.output<float>(0);
+                              weights->Widen(context.threads, p.input(0), to);
+                              if (!product.packed) return {};
+                              const GemmShape& s = product.shape;
+                              PackB(context.threads, s.n, s.k, s.transpose_b, to, s.ldb,
+                                    p.output<float>(0), product.slices);
+                              return {};
+                            })});
   out.kernel =
       MakeKernel(Cat("gemm_of_narrow", ActivationName(activation)),
                  [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {

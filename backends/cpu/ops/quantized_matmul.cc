@@ -92,8 +92,8 @@ Result<LoweredKernel> MakeQuantizedMatMul(const KernelRequest& request,
     axes = {};
   }
   auto product = std::make_shared<const QuantizedMatMul>(request, places, shape, axes, transposed);
-  LoweredKernel out{.scratch_bytes = product->scratch_bytes(),
-                    .preparation = product->MakePreparation(product)};
+  LoweredKernel out{.scratch_bytes = product->scratch_bytes()};
+  out.preparations.push_back(product->MakePreparation(product));
   out.kernel = MakeKernel(
       "matmul_int8",
       [product](const engine::Operands& p, const engine::LaunchContext& context) -> Status {

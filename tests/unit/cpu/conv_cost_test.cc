@@ -18,6 +18,33 @@ ConvShape SquareImage(int64_t n, int64_t ic, int64_t size, int64_t oc, int64_t k
   return s;
 }
 
+// A wide image between an expanding and a projecting convolution.
+std::vector<ConvShape> Bottleneck(int64_t n, int64_t size, int64_t narrow, int64_t wide,
+                                  int64_t stride = 1) {
+  ConvShape window = SquareImage(n, wide, size, wide, 3, stride);
+  window.groups = wide;
+  return {SquareImage(n, narrow, size, wide, 1), window,
+          SquareImage(n, wide, window.oh, narrow, 1)};
+}
+
+TEST(ConvChainPays, WhereTheWideImageIsMoreThanWeightsThatAreReadAgain) {
+  for (const int64_t n : {1, 8}) {
+    EXPECT_TRUE(ConvChainPays(Bottleneck(n, 112, 16, 96, 2), 2)) << n;
+    EXPECT_TRUE(ConvChainPays(Bottleneck(n, 28, 32, 192), 2)) << n;
+    EXPECT_FALSE(ConvChainPays(Bottleneck(n, 7, 160, 960), 2)) << n;
+  }
+  EXPECT_TRUE(ConvChainPays(Bottleneck(8, 14, 96, 576), 2));
+}
+
+TEST(ConvChainPays, OnlyIfThereAreBandsForAllThreads) {
+  std::vector<ConvShape> line = Bottleneck(1, 4096, 32, 96);
+  for (ConvShape& s : line) s.ih = s.oh = 1, s.kh = 1, s.pad_top = s.pad_bottom = 0;
+  EXPECT_TRUE(ConvChainPays(line, 1));
+  EXPECT_FALSE(ConvChainPays(line, 2));
+  line[2].ic = 95;
+  EXPECT_FALSE(ConvChainPays(line, 1)) << "do not fit together";
+}
+
 bool BatchBlockedPays(const ConvShape& s, const ConvUse& use) {
   return ConvCost(s, use, kBatchBlockedLayout) < ConvCost(s, use, Layout::kPlain);
 }

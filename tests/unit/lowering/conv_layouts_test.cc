@@ -175,6 +175,51 @@ TEST_P(ConvLayouts, TakeNodesInBetween) {
   EXPECT_TRUE(Has(plan, "conv_depthwise_channels_last+batch_normalization+clip")) << plan;
 }
 
+// An expanding, a depthwise and a projecting convolution, whose weights do not change: one step for
+// images that would not stay in the cache, with what is done to each of their results.
+TEST_P(ConvLayouts, ChainConvolutions) {
+  const int64_t n = GetParam() >= 16 ? 2 : GetParam();
+  const auto conv = [&](ValueId x, int64_t in, int64_t out, int64_t kernel, int64_t groups,
+                        int64_t stride) {
+    const std::vector<int64_t> pads(4, kernel / 2), strides(2, stride);
+    return Apply(
+        "Conv",
+        {x, builder_.Constant(Random({out, in / groups, kernel, kernel})).value(), Input({out})},
+        {{"pads", pads}, {"strides", strides}, {"group", groups}});
+  };
+  const auto clip = [&](ValueId x) { return Apply("Clip", {x, Scalar(0), Scalar(6)}); };
+  const ValueId x = Input({n, 16, 40, 36});
+  const ValueId wide = clip(Norm(conv(x, 16, 96, 1, 1, 1), 96));
+  const ValueId same = conv(Relu(conv(wide, 96, 96, 3, 96, 1)), 96, 16, 1, 1, 1);
+  const ValueId sum = Apply("Add", {same, x});
+  const ValueId less = conv(clip(conv(sum, 16, 96, 1, 1, 1)), 96, 96, 3, 96, 2);
+  const std::string plan = Check({conv(less, 96, 24, 1, 1, 1), sum}, 1e-3);
+  EXPECT_TRUE(Has(plan, "pointwise+batch_normalization+clip, depthwise+relu, pointwise+add"))
+      << plan;
+  EXPECT_TRUE(Has(plan, "pointwise+clip, depthwise, pointwise\"")) << plan;
+}
+
+// What others take, too, or the graph fetches, is made as a whole; and weights that are fed are
+// others in each run.
+TEST_P(ConvLayouts, ChainNothingThatOthersUse) {
+  const auto conv = [&](ValueId x, ValueId w, int64_t kernel, int64_t groups) {
+    return Apply("Conv", {x, w},
+                 {{"pads", std::vector<int64_t>(4, kernel / 2)}, {"group", groups}});
+  };
+  const auto constant = [&](const Dims& dims) { return builder_.Constant(Random(dims)).value(); };
+  const auto mean = [&](ValueId x) { return Apply("GlobalAveragePool", {x}); };
+  const ValueId narrow = conv(Input({1, 16, 40, 36}), constant({16, 16, 3, 3}), 3, 1);
+  const ValueId wide = conv(narrow, constant({96, 16, 1, 1}), 1, 1);
+  const ValueId window = conv(wide, constant({96, 1, 3, 3}), 3, 96);
+  const ValueId fed = conv(Relu(narrow), Input({96, 16, 1, 1}), 1, 1);
+  const ValueId last = conv(fed, constant({96, 1, 3, 3}), 3, 96);
+  const std::string plan = Check({mean(conv(window, constant({16, 96, 1, 1}), 1, 1)),
+                                  mean(Relu(window)), mean(Relu(wide)), mean(last)},
+                                 1e-3);
+  EXPECT_TRUE(Has(plan, "\"conv_depthwise_channels_last")) << plan;
+  EXPECT_FALSE(Has(plan, "conv_chain")) << plan;
+}
+
 // Images that the program keeps channels-last, with views and a Slice of everything around the
 // convolutions: nothing is copied.
 TEST_P(ConvLayouts, TakeTransposesAndViewsAsTheyAre) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kPlaces = 512;                // of a unit, about
 constexpr int64_t kMostPlaces = 640;            // of images that are not cut
-constexpr int64_t kBytesOfRows = 768 << 10;     // of the second-level cache
+constexpr int64_t kBytesOfRows = 1344 << 10;    // of the second-level cache, with some columns
 constexpr int64_t kBytesOfColumns = 512 << 10;  // the same
 
 // The positions of one of x's numbers that taps read, by their remainders by the strides.
@@ -70,7 +70,8 @@ SplitWeightsPlan::SplitWeightsPlan(const ConvShape& shape, const SplitWeightsCut
   }
   column_terms_ = RoundUp(terms_ + offset, kSplitTerms);
   pairs_ = SplitPairs(column_terms_, odd);
-  some_blocks_ = Some(CeilDiv(blocks(), cut.rows), kBytesOfRows, SplitBlockBytes(terms_));
+  const int64_t rows = kBytesOfRows - 2 * pairs_.block();
+  some_blocks_ = Some(CeilDiv(blocks(), cut.rows), rows, SplitBlockBytes(terms_));
   some_panels_ = Some(CeilDiv(panels(), cut.panels), kBytesOfColumns, pairs_.block());
 }
 

@@ -89,8 +89,8 @@ double SplitWeightsPlan::Cost() const {
   const auto sums = static_cast<double>(s_.KernelSize()) * rows * columns;
   const double column_terms =
       static_cast<double>(units * column_terms_) * static_cast<double>(groups_.size());
-  return kProduct * terms * sums + kRow * terms * rows + kColumn * column_terms * passes * columns +
-         kAdd * static_cast<double>(units) * sums +
+  return kProduct * terms * sums + kRow * terms * static_cast<double>(own_blocks * kSplitWidth) +
+         kColumn * column_terms * passes * columns + kAdd * static_cast<double>(units) * sums +
          (cut_.places > 1 ? kOrder / cut_.places + kPart : kOrder) * sums;
 }
 

@@ -22,7 +22,13 @@ inline bool GemmPays(const GemmShape& s) {
 inline bool ConvPays(const ConvShape& s, ConvPass pass, bool kept) {
   const int64_t pixels = s.n * s.OutputPlane();
   if (static_cast<double>(pixels * s.oc) * static_cast<double>(s.Taps()) < 1 << 17) return false;
-  if (s.groups > 1) return true;
+  if (s.groups > 1) {
+    // Groups that fill no vector are products of matrices there, too, but a part with a single
+    // group is not, and sums all places one after the other.
+    const bool vectors = s.GroupIn() % 8 == 0 && s.GroupOut() % 8 == 0;
+    const bool depthwise = s.GroupIn() == 1 && s.GroupOut() == 1;
+    return pass != ConvPass::kBackwardWeights || vectors || depthwise;
+  }
   const bool one_tap = s.kh * s.kw == 1;
   switch (pass) {
     case ConvPass::kForward:  // one tap is a product of matrices without any copy

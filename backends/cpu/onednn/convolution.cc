@@ -9,9 +9,9 @@ namespace {
 
 constexpr double kLeastWork = 1 << 19;  // operations that are worth another thread
 // What oneDNN runs for inference sums all products of an element one after the other; what it runs
-// for training sums 16 channels and adds such sums, whose rounding errors are smaller. With few
-// channels it is slower, as it pads them to 16.
-constexpr int64_t kLongestChain = 256 * 9;
+// for training sums 16 channels and adds such sums, whose rounding errors are smaller, as those of
+// the kernels of sum_parts.h are. With few channels it is slower, as it pads them to 16.
+constexpr int64_t kLongestChain = 192;
 
 // Images of one column, such as those of one-dimensional networks that have been converted, as
 // images of one row: the memory is the same, and oneDNN's kernels go along rows.
@@ -134,7 +134,7 @@ Status Convolution::DescribePass(Kind* kind) const {
     if (options_.packed_weights && same) w = other.w.inner;
   }
   const bool forward = options_.pass == ConvPass::kForward;
-  const bool summed = s_.kh * s_.kw > 1 && s_.Taps() > kLongestChain;
+  const bool summed = s_.Taps() > kLongestChain;
   HR_RETURN_IF_ERROR(Check(Dnnl().convolution_forward_primitive_desc_create(
                                (forward ? kind->desc : kind->forward).out(), library_->engine(),
                                forward && !summed ? dnnl_forward_inference : dnnl_forward_training,

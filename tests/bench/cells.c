@@ -141,7 +141,9 @@ const char* bench_call_of(hr_graph* graph, const char* signature, hr_call** out)
   hr_session* session;
   BENCH_TRY(hr_model_from_graph(graph, &model));
   hr_graph_release(graph);
-  const char* error = bench_error(hr_session_create(model, NULL, NULL, &session));
+  const hr_session_options options = {.struct_size = sizeof options,
+                                      .pin = getenv("HEADRACE_BENCH_PIN")};
+  const char* error = bench_error(hr_session_create(model, &options, NULL, &session));
   hr_model_release(model);
   BENCH_DO(error);
   error = bench_error(hr_call_create(session, signature, out));

@@ -176,6 +176,7 @@ static hr_value layer_norm(hr_graph* graph, hr_value x) {
 
 static const layer kLayers[] = {
     {"3x3", conv_3x3, 4, {8, 64, 16, 16}, 10},
+    {"one image", conv_3x3, 4, {1, 3, 64, 64}, 5},
     {"3x3 of full blocks", conv_3x3, 4, {32, 64, 16, 16}, 11},
     {"1x1", conv_1x1, 4, {8, 64, 16, 16}, 5},
     {"depthwise", depthwise, 4, {8, 64, 16, 16}, 6},

@@ -5,29 +5,34 @@
 namespace hr::cpu {
 namespace {
 
-// to[i * count + j] = from[j * stride + i], i < rows, j < count
+// to[i * distance + j] = from[j * stride + i], i < rows, j < count
 template <typename T>
-void Transpose(const T* from, int64_t stride, int64_t count, int64_t rows, T* to) {
+void Transpose(const T* from, int64_t stride, int64_t count, int64_t rows, T* to,
+               int64_t distance) {
   if constexpr (sizeof(T) >= sizeof(float)) {
-    KernelsForGemm<T>().pack_transposed(from, stride, count, rows, to, count);
+    KernelsForGemm<T>().transpose(from, stride, count, rows, to, distance);
   } else {
     for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < count; ++j) to[i * count + j] = from[j * stride + i];
+      for (int64_t j = 0; j < count; ++j) to[i * distance + j] = from[j * stride + i];
     }
   }
 }
 
+// Cut along both axes, so that a single image of few channels is work for all threads, whichever
+// way it goes.
 template <typename T>
 void TransposeEach(const Lease& threads, int64_t n, int64_t c, int64_t plane, const void* from,
                    void* to, int slices) {
-  constexpr int64_t kBand = 32;  // pixels
-  const int64_t bands = CeilDiv(plane, kBand);
+  constexpr int64_t kRows = 32, kColumns = 128;
+  const int64_t bands = CeilDiv(plane, kRows), tiles = bands * CeilDiv(c, kColumns);
   threads.ParallelFor(slices, [&](int slice) {
-    const Range part = PartOf(n * bands, slices, slice);
+    const Range part = PartOf(n * tiles, slices, slice);
     for (int64_t unit = part.begin; unit < part.end; ++unit) {
-      const int64_t pixel = unit % bands * kBand, image = unit / bands * c * plane;
-      Transpose(static_cast<const T*>(from) + image + pixel, plane, c,
-                std::min(kBand, plane - pixel), static_cast<T*>(to) + image + pixel * c);
+      const int64_t image = unit / tiles * c * plane, tile = unit % tiles;
+      const int64_t i = tile % bands * kRows, j = tile / bands * kColumns;
+      Transpose(static_cast<const T*>(from) + image + j * plane + i, plane,
+                std::min(kColumns, c - j), std::min(kRows, plane - i),
+                static_cast<T*>(to) + image + i * c + j, c);
     }
   });
 }

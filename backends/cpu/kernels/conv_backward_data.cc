@@ -134,7 +134,7 @@ class DataPass {
     call.dx_channel = sums_channel;
     call.dx_column = s_.sw * kB;
     const int64_t taps = ConvKernels<T>::kTaps[WidestTaps()];
-    const int64_t chains = CeilDiv(s_.GroupOut(), ConvChain(count * taps));
+    const int64_t chains = CeilDiv(s_.GroupOut(), ChannelsOfPart(count * taps));
     for (int64_t chain = 0; chain < chains; ++chain) {
       const Range outputs = PartOf(s_.GroupOut(), chains, chain);
       call.outputs = outputs.size();

@@ -80,7 +80,7 @@ class ForwardPass {
     const T* const x = call.x;
     T* const y = call.y;
     call.bias = args_.bias != nullptr ? args_.bias + tile.first : nullptr;
-    const int64_t chain = ConvChain(call.rows * call.taps);
+    const int64_t chain = ChannelsOfPart(call.rows * call.taps);
     for (int64_t left = s_.GroupIn();; left -= chain) {
       call.channels = std::min(left, chain);
       call.relu = relu && left <= chain;

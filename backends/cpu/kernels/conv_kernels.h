@@ -32,9 +32,8 @@ struct ForwardCall {
   bool add;  // to y; without bias
 };
 
-// Channels, each with so many terms, whose products are summed one after the other, at most; such
-// sums are then added.
-inline int64_t ConvChain(int64_t terms) {
+// Returns how many channels, each of so many terms, a part of a sum has at most (sum_parts.h).
+inline int64_t ChannelsOfPart(int64_t terms) {
   return std::max<int64_t>(1,
                            std::min<int64_t>(64, kMostTermsOfPart / std::max<int64_t>(1, terms)));
 }

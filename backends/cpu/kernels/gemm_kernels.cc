@@ -1,6 +1,7 @@
 #include "backends/cpu/kernels/gemm_kernels.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +13,9 @@
 #include "backends/cpu/kernels/partial-inl.h"
 #include "backends/cpu/kernels/transpose-inl.h"
 #include "backends/cpu/kernels/vector_value-inl.h"
+#if HWY_ARCH_X86
+#include "backends/cpu/kernels/transpose_lanes.h"
+#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
@@ -140,13 +144,26 @@ void Dot(const TileCall<T>& call) {
   }
 }
 
+#if HWY_TARGET <= HWY_AVX3
+// A block of 16 x 16.
+void TransposeLines(const float* from, int64_t stride, float* to, int64_t distance) {
+  __m512i rows[16];
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < 16; ++i) rows[i] = _mm512_loadu_si512(from + i * stride);
+  TransposeLanes(rows);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(to + i * distance, rows[i]);
+}
+#endif
+
 template <typename T>
-void PackTransposed(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t width) {
+void TransposeBlocks(const T* from, int64_t stride, int64_t count, int64_t k, T* to,
+                     int64_t distance) {
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   const int64_t whole_k = k - k % kBlock<T>, whole_count = count - count % kBlock<T>;
   // As many rows of `to` at once as share lines of `from`, which may fall on the same few lines of
   // the cache; unless rows of `to` do.
-  const int64_t at_once = width * kSize % 1024 == 0 ? kBlock<T> : 64 / kSize;
+  const int64_t at_once = distance * kSize % 1024 == 0 ? kBlock<T> : 64 / kSize;
   for (int64_t first = 0; first < whole_k; first += at_once) {
     const int64_t end = std::min(whole_k, first + at_once);
     for (int64_t j = 0; j < whole_count; j += kBlock<T>) {
@@ -155,17 +172,43 @@ void PackTransposed(const T* from, int64_t stride, int64_t count, int64_t k, T* 
         T* columns[kBlock<T>];
         for (int64_t b = 0; b < kBlock<T>; ++b) {
           rows[b] = from + (j + b) * stride + i;
-          columns[b] = to + (i + b) * width + j;
+          columns[b] = to + (i + b) * distance + j;
         }
         TransposeBlock(rows, columns);
       }
     }
   }
   for (int64_t i = 0; i < k; ++i) {
-    T* row = to + i * width;
+    T* row = to + i * distance;
     for (int64_t j = i < whole_k ? whole_count : 0; j < count; ++j) row[j] = from[j * stride + i];
-    for (int64_t j = count; j < width; ++j) row[j] = 0;
   }
+}
+
+// Blocks of whole lines of the cache first, where registers hold one.
+template <typename T>
+void Transpose(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t distance) {
+  int64_t lines_k = 0;
+#if HWY_TARGET <= HWY_AVX3
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr int64_t kLanesOfLine = 16;
+    lines_k = k - k % kLanesOfLine;
+    const int64_t lines_count = count - count % kLanesOfLine;
+    for (int64_t i = 0; i < lines_k; i += kLanesOfLine) {
+      for (int64_t j = 0; j < lines_count; j += kLanesOfLine) {
+        TransposeLines(from + j * stride + i, stride, to + i * distance + j, distance);
+      }
+    }
+    TransposeBlocks(from + lines_count * stride, stride, count - lines_count, lines_k,
+                    to + lines_count, distance);
+  }
+#endif
+  TransposeBlocks(from + lines_k, stride, count, k - lines_k, to + lines_k * distance, distance);
+}
+
+template <typename T>
+void PackTransposed(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t width) {
+  Transpose(from, stride, count, k, to, width);
+  for (int64_t i = 0; i < k; ++i) std::fill(to + i * width + count, to + (i + 1) * width, T{0});
 }
 
 template <typename T>
@@ -251,6 +294,7 @@ constexpr GemmKernels<T> MakeKernels() {
   kernels.dot[2] = Dot<T, 3>;
   kernels.dot[3] = Dot<T, 4>;
   for (int rows = 1; rows <= 4; ++rows) kernels.dot_columns[rows - 1] = DotColumns(rows);
+  kernels.transpose = Transpose<T>;
   kernels.pack_transposed = PackTransposed<T>;
   kernels.pack_rows = PackRows<T>;
   kernels.finish = Finish<T>;

@@ -63,10 +63,13 @@ struct GemmKernels {
   static constexpr int kDotRows = 4;
   TileKernel dot[kDotRows];
   int dot_columns[kDotRows];
-  // to[i * width + j] = from[j * stride + i], i < k, j < count; zero for count <= j < width.
+  // to[i * distance + j] = from[j * stride + i], i < k, j < count.
+  void (*transpose)(const T* from, int64_t stride, int64_t count, int64_t k, T* to,
+                    int64_t distance);
+  // The same, and to[i * width + j] = 0 for count <= j < width.
   void (*pack_transposed)(const T* from, int64_t stride, int64_t count, int64_t k, T* to,
                           int64_t width);
-  // to[i * width + j] = from[i * stride + j], the same ranges.
+  // to[i * width + j] = from[i * stride + j], the same ranges and zeros.
   void (*pack_rows)(const T* from, int64_t stride, int64_t count, int64_t k, T* to, int64_t width);
   void (*finish)(const FinishCall<T>&);
   // to[i] += from[i]

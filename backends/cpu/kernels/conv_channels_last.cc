@@ -351,6 +351,11 @@ void ConvChannelsLast<T>::Multiply(const Phase& phase, const ConvPart& part, int
       if (first) Fetch(tile + i * stride, columns);
       if (adds) Fetch(end->residual + (at + i) * stride, columns);
     }
+    ConvEpilogue<T> epilogue;
+    if (end != nullptr) {
+      epilogue = *end;
+      MoveTo(&epilogue, 0, at * stride);
+    }
     for (int64_t sum = 0; sum < sums; ++sum) {
       KernelOf(gemm_, false, columns,
                rows)({.k = depth,
@@ -364,13 +369,10 @@ void ConvChannelsLast<T>::Multiply(const Phase& phase, const ConvPart& part, int
                       .columns = columns,
                       .c = tile,
                       .ldc = stride,
-                      .accumulate = !first || sum > 0});
+                      .accumulate = !first || sum > 0,
+                      .end = end != nullptr && sum + 1 == sums ? &epilogue : nullptr});
       if (next != nullptr) next += depth * step;
     }
-    if (end == nullptr) return;
-    ConvEpilogue<T> epilogue = *end;
-    MoveTo(&epilogue, 0, at * stride);
-    kernels_.finish(epilogue, rows, columns, tile, stride, tile, stride);
   });
 }
 

@@ -37,9 +37,13 @@ class ConvEnd {
     if (scales_) value = hn::Mul(value, scale_);
     if (adds_) value = hn::Add(value, bias_);
     if (residual_ != nullptr) value = hn::Add(value, lanes_.Load(residual_ + pixel));
-    // A NaN stays: comparisons are false for it.
+      // A NaN stays.
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+    return hn::Min(high_, hn::Max(low_, value));  // the second operand if one is NaN
+#else
     value = hn::IfThenElse(hn::Lt(value, low_), low_, value);
     return hn::IfThenElse(hn::Gt(value, high_), high_, value);
+#endif
   }
 
  private:

@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "backends/cpu/kernels/conv_end-inl.h"
 #include "backends/cpu/kernels/partial-inl.h"
 #include "backends/cpu/kernels/transpose-inl.h"
 #include "backends/cpu/kernels/vector_value-inl.h"
@@ -32,6 +33,28 @@ constexpr int kRows = 12;
 #endif
 constexpr int kFourRows = kRows == 12 ? 6 : kRows == 6 ? 2 : 1;  // of tiles of four vectors
 constexpr int kEightRows = kRows == 12 ? 3 : 1;
+
+// Stores a tile's sums after what a convolution does to them.
+template <typename T, int kTileRows, int kVectors>
+HWY_INLINE void FinishTile(const TileCall<T>& call, const PartialVector<Tag<T>>& last,
+                           const hn::Vec<Tag<T>> (&sums)[kTileRows][kVectors]) {
+  const ConvEpilogue<T> epilogue = *call.end;
+  const auto finish = [&](int v, const auto& lanes) HWY_ATTR {
+    const ConvEnd end(epilogue, lanes, v * kLanes<T>);
+    T* const c = call.c + v * kLanes<T>;
+    const int64_t ldc = call.ldc;
+    const bool accumulate = call.accumulate;
+#pragma GCC unroll 12
+    for (int i = 0; i < kTileRows; ++i) {
+      T* const to = c + i * ldc;
+      const auto sum = accumulate ? hn::Add(sums[i][v], lanes.Load(to)) : sums[i][v];
+      lanes.Store(end.Of(sum, i * ldc), to);
+    }
+  };
+  if constexpr (kVectors == 2) finish(0, WholeLanes<Tag<T>>());
+  if (call.columns == kVectors * kLanes<T>) return finish(kVectors - 1, WholeLanes<Tag<T>>());
+  finish(kVectors - 1, last);
+}
 
 template <typename T, int kTileRows, int kVectors, bool kRowsContiguous>
 void MultiplyTile(const TileCall<T>& call) {
@@ -81,6 +104,9 @@ void MultiplyTile(const TileCall<T>& call) {
   }
   for (; k > 0; --k) step([&](const T* from) HWY_ATTR { return last.Load(from); });
   T* c = call.c;
+  if constexpr (kVectors <= 2 && !kRowsContiguous) {
+    if (call.end != nullptr) return FinishTile<T, kTileRows, kVectors>(call, last, sums);
+  }
 #pragma GCC unroll 12
   for (int i = 0; i < kTileRows; ++i) {
 #pragma GCC unroll 8

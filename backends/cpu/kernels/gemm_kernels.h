@@ -7,6 +7,9 @@
 
 namespace hr::cpu {
 
+template <typename T>
+struct ConvEpilogue;
+
 // The largest tile of any instruction set, in rows and bytes of a row.
 inline constexpr int kMaxTileRows = 12;
 inline constexpr int kMaxTileRowBytes = 512;
@@ -35,6 +38,9 @@ struct TileCall {
   T* c = nullptr;
   int64_t ldc = 0;
   bool accumulate = false;  // add to C
+  // Done to what C gets, if it is not null; its pointers are those of C's first element, and its
+  // rows `ldc` apart. Only tiles of at most two vectors, of rows whose k is contiguous, take it.
+  const ConvEpilogue<T>* end = nullptr;
 };
 
 // C rows x columns = epilogue(tile); the bias pointers are those of the tile's first element.

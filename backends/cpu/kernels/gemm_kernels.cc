@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "backends/cpu/kernels/sum_parts.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/gemm_kernels.cc"
 #include <hwy/cache_control.h>
@@ -36,14 +38,14 @@ constexpr int kEightRows = kRows == 12 ? 3 : 1;
 
 // Stores a tile's sums after what a convolution does to them.
 template <typename T, int kTileRows, int kVectors>
-HWY_INLINE void FinishTile(const TileCall<T>& call, const PartialVector<Tag<T>>& last,
+HWY_INLINE void FinishTile(const TileCall<T>& call, bool accumulate,
+                           const PartialVector<Tag<T>>& last,
                            const hn::Vec<Tag<T>> (&sums)[kTileRows][kVectors]) {
   const ConvEpilogue<T> epilogue = *call.end;
   const auto finish = [&](int v, const auto& lanes) HWY_ATTR {
     const ConvEnd end(epilogue, lanes, v * kLanes<T>);
     T* const c = call.c + v * kLanes<T>;
     const int64_t ldc = call.ldc;
-    const bool accumulate = call.accumulate;
 #pragma GCC unroll 12
     for (int i = 0; i < kTileRows; ++i) {
       T* const to = c + i * ldc;
@@ -63,11 +65,6 @@ void MultiplyTile(const TileCall<T>& call) {
   constexpr int kFull = kVectors - 1;
   const PartialVector<Tag<T>> last(call.columns - kFull * kLanes<T>);
   V sums[kTileRows][kVectors];
-#pragma GCC unroll 12
-  for (int i = 0; i < kTileRows; ++i) {
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
-  }
   const T* a = call.a;
   const T* b = call.b;
   const bool elsewhere = call.ahead != nullptr;
@@ -92,31 +89,43 @@ void MultiplyTile(const TileCall<T>& call) {
     b += call.ldb;
     ahead += ahead_step;
   };
-  int64_t k = call.k;
-  // Multiply-adds limit large tiles: a load under a mask takes one of their ports, and so do many
-  // of the instructions of the loop itself.
-  if (kTileRows * kVectors > kRows && call.columns == kVectors * kLanes<T>) {
-    const auto load = [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); };
-    for (; k > 1; k -= 2) {
-      step(load);
-      step(load);
-    }
-  }
-  for (; k > 0; --k) step([&](const T* from) HWY_ATTR { return last.Load(from); });
-  T* c = call.c;
-  if constexpr (kVectors <= 2 && !kRowsContiguous) {
-    if (call.end != nullptr) return FinishTile<T, kTileRows, kVectors>(call, last, sums);
-  }
+  bool accumulate = call.accumulate;
+  for (int64_t left = call.k;; accumulate = true) {
+    int64_t k = TermsOfPart(left);
+    left -= k;
 #pragma GCC unroll 12
-  for (int i = 0; i < kTileRows; ++i) {
+    for (int i = 0; i < kTileRows; ++i) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kFull; ++v) {
-      T* to = c + v * kLanes<T>;
-      hn::StoreU(call.accumulate ? hn::Add(sums[i][v], hn::LoadU(d, to)) : sums[i][v], d, to);
+      for (int v = 0; v < kVectors; ++v) sums[i][v] = hn::Zero(d);
     }
-    T* to = c + kFull * kLanes<T>;
-    last.Store(call.accumulate ? hn::Add(sums[i][kFull], last.Load(to)) : sums[i][kFull], to);
-    c += call.ldc;
+    // Multiply-adds limit large tiles: a load under a mask takes one of their ports, and so do many
+    // of the instructions of the loop itself.
+    if (kTileRows * kVectors > kRows && call.columns == kVectors * kLanes<T>) {
+      const auto load = [&](const T* from) HWY_ATTR { return hn::LoadU(d, from); };
+      for (; k > 1; k -= 2) {
+        step(load);
+        step(load);
+      }
+    }
+    for (; k > 0; --k) step([&](const T* from) HWY_ATTR { return last.Load(from); });
+    if constexpr (kVectors <= 2 && !kRowsContiguous) {
+      if (call.end != nullptr && left <= 0) {
+        return FinishTile<T, kTileRows, kVectors>(call, accumulate, last, sums);
+      }
+    }
+    T* c = call.c;
+#pragma GCC unroll 12
+    for (int i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kFull; ++v) {
+        T* to = c + v * kLanes<T>;
+        hn::StoreU(accumulate ? hn::Add(sums[i][v], hn::LoadU(d, to)) : sums[i][v], d, to);
+      }
+      T* to = c + kFull * kLanes<T>;
+      last.Store(accumulate ? hn::Add(sums[i][kFull], last.Load(to)) : sums[i][kFull], to);
+      c += call.ldc;
+    }
+    if (left <= 0) return;
   }
 }
 
@@ -133,11 +142,8 @@ void Dot(const TileCall<T>& call) {
     columns[j] = call.b + std::min<int64_t>(j, call.columns - 1) * call.ldb;
   }
   V sums[kTileRows][kColumns];
-#pragma GCC unroll 4
-  for (int i = 0; i < kTileRows; ++i) {
-#pragma GCC unroll 8
-    for (int j = 0; j < kColumns; ++j) sums[i][j] = hn::Zero(d);
-  }
+  // The sums of the parts before this one.
+  HWY_ALIGN T parts[kTileRows][kColumns][kLanes<T>];
   int64_t k = 0;
   const auto add = [&](auto load) HWY_ATTR {
     V row[kTileRows];
@@ -150,14 +156,32 @@ void Dot(const TileCall<T>& call) {
       for (int i = 0; i < kTileRows; ++i) sums[i][j] = hn::MulAdd(row[i], column, sums[i][j]);
     }
   };
-  for (; k + kLanes<T> <= call.k; k += kLanes<T>) {
+  for (bool first = true;; first = false) {
+    const int64_t end = k + TermsOfPart((call.k - k) / kLanes<T> + 1) * kLanes<T>;
+#pragma GCC unroll 4
+    for (int i = 0; i < kTileRows; ++i) {
 #pragma GCC unroll 8
-    for (int j = 0; j < kColumns; ++j) hwy::Prefetch(columns[j] + k + kAhead);
-    add([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
-  }
-  if (k < call.k) {
-    const PartialVector<Tag<T>> rest(call.k - k);
-    add([&](const T* from) HWY_ATTR { return rest.Load(from); });
+      for (int j = 0; j < kColumns; ++j) sums[i][j] = hn::Zero(d);
+    }
+    for (; k + kLanes<T> <= std::min(end, call.k); k += kLanes<T>) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kColumns; ++j) hwy::Prefetch(columns[j] + k + kAhead);
+      add([&](const T* from) HWY_ATTR { return hn::LoadU(d, from); });
+    }
+    if (end >= call.k && k < call.k) {
+      const PartialVector<Tag<T>> rest(call.k - k);
+      add([&](const T* from) HWY_ATTR { return rest.Load(from); });
+    }
+    if (first && end >= call.k) break;
+#pragma GCC unroll 4
+    for (int i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kColumns; ++j) {
+        if (!first) sums[i][j] = hn::Add(hn::Load(d, parts[i][j]), sums[i][j]);
+        hn::Store(sums[i][j], d, parts[i][j]);
+      }
+    }
+    if (end >= call.k) break;
   }
 #pragma GCC unroll 4
   for (int i = 0; i < kTileRows; ++i) {

@@ -10,11 +10,12 @@ namespace {
 constexpr double kPackTransposed = 0.35;  // an element
 constexpr double kPackRows = 0.1;
 constexpr double kStoreTransposed = 1.5;
-constexpr double kDotEnd = 6;               // summing the lanes of one element of C
-constexpr double kSliceCost = 20000;        // waking a thread
-constexpr double kLine = 8;                 // 64 bytes from the second-level cache
-constexpr int64_t kFewTerms = 64;           // copies do not pay for shorter sums
-constexpr int64_t kBlockK = 384;            // a panel of B fits the first-level cache with ease
+constexpr double kDotEnd = 6;         // summing the lanes of one element of C
+constexpr double kSliceCost = 20000;  // waking a thread
+constexpr double kLine = 8;           // 64 bytes from the second-level cache
+constexpr int64_t kFewTerms = 64;     // copies do not pay for shorter sums
+constexpr int64_t kBlockK = 384;      // a panel of B fits the first-level cache with ease
+constexpr int64_t kShortBlockK = 128;
 constexpr int64_t kBlockBytes = 256 << 10;  // half of a small second-level cache
 constexpr int64_t kBlockN = 2048;
 
@@ -66,6 +67,13 @@ bool PacksB(const GemmKernels<T>& kernels, const Product<T>& p, int64_t m, int64
   if (p.b_column != 1) return true;
   if (m <= kernels.rows) return false;
   return p.k > kFewTerms ? m > 8 * kernels.rows || p.k * n * sizeof(T) > kBlockBytes : false;
+}
+
+// Others make these few elements of dots, whose errors are those of a sum of a vector's lanes; here
+// they are sums of shorter parts, which costs less than the copy of B.
+template <typename T>
+bool IsThinOfDots(const GemmKernels<T>& kernels, const Product<T>& p) {
+  return !p.dots && p.b_column != 1 && p.m <= kernels.rows;
 }
 
 }  // namespace
@@ -168,7 +176,8 @@ GemmBlocks MakeBlocks(const GemmKernels<T>& kernels, const Product<T>& p, const 
                      grid.k_step * grid.n_step * kSize <= kBlockBytes;
     if (p.dots || grid.m_step <= kernels.rows || grid.k_step <= 1024) return blocks;
   }
-  const int64_t cuts = std::max<int64_t>(1, (grid.k_step + kBlockK / 2) / kBlockK);
+  const int64_t block = IsThinOfDots(kernels, p) ? kShortBlockK : kBlockK;
+  const int64_t cuts = std::max<int64_t>(1, (grid.k_step + block / 2) / block);
   blocks.k = CeilDiv(grid.k_step, cuts);
   const int64_t fit = RoundUp(kBlockBytes / kSize / std::max<int64_t>(1, blocks.k), kernels.rows);
   if (blocks.pack_a) blocks.m = std::min(grid.m_step, fit);

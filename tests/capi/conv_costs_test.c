@@ -61,7 +61,7 @@ static void test_choice(hr_env* env) {
 }
 
 static void test_pins(hr_env* env) {
-  EXPECT(plan_has(env, "layout=channels_last", "\"kernel\":\"conv_channels_last\""));
+  EXPECT(plan_has(env, "layout=channels_last kernel=direct", "\"kernel\":\"conv_channels_last\""));
   EXPECT(plan_has(env, "layout=channels_last", "\"pinned\":true"));
   EXPECT(plan_has(env, "layout=plain kernel=portable", "\"kernel\":\"conv\""));
   EXPECT(plan_has(env, " kernel=direct  layout=batch_blocked ", "conv_batch_blocked_direct"));

@@ -86,7 +86,7 @@ class Bench {
     if (name.find(wanted_) == std::string::npos) return;
     Floats x(BatchBlockedElements<float>(s.n, s.ic * s.InputPlane())), w(s.oc * s.Taps());
     Floats y(BatchBlockedElements<float>(s.n, s.oc * s.OutputPlane())), bias(s.oc);
-    Bytes scratch(ConvPlainScratchBytes<float>(s, slices_));
+    Bytes scratch(ConvPlainWeightsScratchBytes<float>(s, slices_));
     const bool pack = pass != ConvPass::kBackwardWeights;
     auto plain = Convolution::Create(s, {.pass = pass, .slices = slices_}).value();
     auto kept =

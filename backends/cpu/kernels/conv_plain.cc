@@ -65,25 +65,71 @@ class PlainConv {
     });
   }
 
+  size_t WeightsScratchBytes() const {
+    return std::max(ScratchBytes(), PartsAt() + static_cast<size_t>(parts() - 1) * PartBytes());
+  }
+
+  // Threads have images or, if there are too few or sums of their own would take too much memory,
+  // groups or parts of one product after the other.
   void BackwardWeights(const Lease& threads, const T* dy, const T* x, T* dw, void* scratch) const {
-    Spread(threads, s_.groups, scratch, [&](int64_t group, const Team& team) {
-      GemmEpilogue<T> epilogue;
-      for (int64_t image = 0; image < s_.n; ++image) {
-        for (int64_t piece = 0; piece * pixels_ < s_.OutputPlane(); ++piece) {
-          const Range pixels = Pixels(piece);
-          const Matrix columns = ColumnsOf(team, Input(x, image, group), pixels);
-          Multiply(team,
-                   {s_.GroupOut(), s_.Taps(), pixels.size(), false, true, s_.OutputPlane(),
-                    columns.stride, s_.Taps()},
-                   Output(dy, image, group) + pixels.begin, columns.data, Weights(dw, group),
-                   epilogue);
-          epilogue.beta = 1;
-        }
+    const int parts = this->parts();
+    if (parts == 1) {
+      Spread(threads, s_.groups, scratch, [&](int64_t group, const Team& team) {
+        SumImages(team, group, {0, s_.n}, dy, x, dw);
+      });
+      return;
+    }
+    const auto sums = [&](int part) {
+      char* const own = static_cast<char*>(scratch) + PartsAt() + (part - 1) * PartBytes();
+      return part == 0 ? dw : reinterpret_cast<T*>(own);
+    };
+    threads.ParallelFor(parts, [&](int part) {
+      const Lease one;
+      const Team team{one, 1, static_cast<char*>(scratch) + part * TeamBytes(1)};
+      for (int64_t group = 0; group < s_.groups; ++group) {
+        SumImages(team, group, PartOf(s_.n, parts, part), dy, x, sums(part));
+      }
+    });
+    threads.ParallelFor(slices_, [&](int slice) {
+      const Range weights = PartOf(s_.oc * s_.Taps(), slices_, slice);
+      for (int part = 1; part < parts; ++part) {
+        const T* const from = sums(part);
+        for (int64_t i = weights.begin; i < weights.end; ++i) dw[i] += from[i];
       }
     });
   }
 
  private:
+  int parts() const {
+    constexpr size_t kMostBytes = 4 << 20;  // of sums
+    const auto most = 1 + static_cast<int64_t>(kMostBytes / std::max<size_t>(1, PartBytes()));
+    if (s_.groups >= slices_) return 1;
+    return static_cast<int>(std::clamp<int64_t>(std::min(s_.n, most), 1, slices_));
+  }
+  size_t PartBytes() const { return RoundUp(s_.oc * s_.Taps() * sizeof(T), 64); }
+  size_t PartsAt() const { return static_cast<size_t>(parts()) * TeamBytes(1); }
+
+  // The sum over some images, of a group's weights.
+  void SumImages(const Team& team, int64_t group, Range images, const T* dy, const T* x,
+                 T* dw) const {
+    if (images.size() * s_.OutputPlane() == 0) {
+      std::fill_n(Weights(dw, group), s_.GroupOut() * s_.Taps(), T{0});
+    }
+    GemmEpilogue<T> epilogue;
+    for (int64_t image = images.begin; image < images.end; ++image) {
+      for (int64_t piece = 0; piece * pixels_ < s_.OutputPlane(); ++piece) {
+        const Range pixels = Pixels(piece);
+        const Matrix columns = ColumnsOf(team, Input(x, image, group), pixels);
+        Multiply(team,
+                 {s_.GroupOut(), s_.Taps(), pixels.size(), false, true, s_.OutputPlane(),
+                  columns.stride, s_.Taps()},
+                 Output(dy, image, group) + pixels.begin, columns.data, Weights(dw, group),
+                 epilogue);
+        epilogue.beta = 1;
+      }
+    }
+  }
+
   // Of a column of so many bytes, which may have none: there are images without channels.
   static int64_t MostPixels(size_t bytes) {
     return std::max(kLeastPixels, kColumnBytes / std::max<int64_t>(1, static_cast<int64_t>(bytes)));
@@ -202,6 +248,11 @@ size_t ConvPlainScratchBytes(const ConvShape& shape, int slices) {
 }
 
 template <typename T>
+size_t ConvPlainWeightsScratchBytes(const ConvShape& shape, int slices) {
+  return PlainConv<T>(shape, slices).WeightsScratchBytes();
+}
+
+template <typename T>
 void ConvPlainForward(const Lease& threads, const ConvShape& shape, const T* x, const T* w,
                       const T* bias, Activation activation, T* y, int slices, void* scratch) {
   PlainConv<T>(shape, slices).Forward(threads, x, w, bias, activation, y, scratch);
@@ -222,6 +273,7 @@ void ConvPlainBackwardWeights(const Lease& threads, const ConvShape& shape, cons
 
 #define HR_INSTANTIATE(T)                                                                          \
   template size_t ConvPlainScratchBytes<T>(const ConvShape&, int);                                 \
+  template size_t ConvPlainWeightsScratchBytes<T>(const ConvShape&, int);                          \
   template void ConvPlainForward(const Lease&, const ConvShape&, const T*, const T*, const T*,     \
                                  Activation, T*, int, void*);                                      \
   template void ConvPlainBackwardData(const Lease&, const ConvShape&, const T*, const T*, T*, int, \

@@ -14,9 +14,11 @@
 
 namespace hr::cpu {
 
-// One size for the three passes.
+// For the forward pass and the gradient of x; what the gradient of w needs is enough for both.
 template <typename T>
 size_t ConvPlainScratchBytes(const ConvShape& shape, int slices);
+template <typename T>
+size_t ConvPlainWeightsScratchBytes(const ConvShape& shape, int slices);
 
 // y = activation(convolution + bias); `bias` ([oc]) may be null.
 template <typename T>

@@ -213,6 +213,7 @@ class Chooser {
       use.backward_data |= region_.Is(id, kGrad, "ConvGradInput");
     }
     use.x_is_plain = !TakesAnyLayout(region_.Producer(node.inputs[0]));
+    use.y_is_plain = region_.IsFetched(node.outputs[0]);
     for (const NodeId id : region_.Consumers(node.outputs[0])) {
       use.y_is_plain |= !TakesAnyLayout(id);
     }

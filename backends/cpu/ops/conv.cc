@@ -335,7 +335,7 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   if (other.kernel != nullptr) return other;
   const int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
-  out.scratch_bytes = ConvPlainScratchBytes<T>(shape, slices);
+  out.scratch_bytes = ConvPlainWeightsScratchBytes<T>(shape, slices);
   out.kernel =
       MakeKernel("conv_grad_weight",
                  [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {

@@ -57,7 +57,7 @@ double Winograd(const ConvShape& s, ConvPass pass) {
 // Copies of so many images to the layout and back. `takes_plain`: the convolution itself needs none
 // of x.
 double Copies(const ConvShape& s, const ConvUse& use, int64_t count, bool takes_plain) {
-  constexpr double kElement = 0.2;
+  constexpr double kElement = 0.3;
   const auto images = static_cast<double>(count);
   const double x = images * static_cast<double>(s.ic * s.InputPlane());
   const double y = images * static_cast<double>(s.oc * s.OutputPlane());
@@ -93,6 +93,14 @@ double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
 
 constexpr double kChannelsLastRate = 120;
 
+// Elements of images that a pass makes.
+double ResultsOf(const ConvShape& s, ConvPass pass) {
+  if (pass == ConvPass::kBackwardWeights) return 0;
+  const bool data = pass == ConvPass::kBackwardData;
+  return static_cast<double>(s.n) *
+         static_cast<double>(data ? s.ic * s.InputPlane() : s.oc * s.OutputPlane());
+}
+
 // Products of groups, whose lanes may be channels of several. What is read is first copied for each
 // lane of a vector, or for each group; phases of strides have few taps for that.
 double Grouped(const ConvShape& s, ConvPass pass, bool kept) {
@@ -112,10 +120,11 @@ double Grouped(const ConvShape& s, ConvPass pass, bool kept) {
 // Products of gathered pixels. Lanes are channels of the result; weights are ordered on each run
 // unless they are kept.
 double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
-  constexpr double kOrder[] = {0.15, 0.12, 0.25};
+  constexpr double kOrder[] = {0.15, 0.12, 0.25}, kResult = 0.2;
   const bool few = pass == ConvPass::kForward && HasFewChannels(s);
-  // Of an element; short runs take longer.
-  const double gather = s.GroupIn() < 16 && !few ? 0.25 : 0.01;
+  // Of an element; runs that fill no whole vectors take longer.
+  const bool whole = few || s.GroupIn() % kBatchBlock<float> == 0;
+  const double gather = whole ? 0.01 : 0.25;
   if (IsDepthwise(s)) {
     const bool phases = pass == ConvPass::kBackwardData && s.sh * s.sw > 1;
     return Products(s, s.n) / (phases ? 18 : 36);
@@ -128,7 +137,8 @@ double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   const auto pixels = static_cast<double>(s.n * s.OutputPlane());
   const double gathered = s.kh * s.kw == 1 ? 0 : gather * pixels * static_cast<double>(s.Taps());
   const double order = kept ? 0 : kOrder[static_cast<size_t>(pass)] * Weights(s);
-  return Products(padded, s.n) / kChannelsLastRate + gathered + order;
+  const double written = kResult * ResultsOf(s, pass);
+  return Products(padded, s.n) / kChannelsLastRate + gathered + order + written;
 }
 
 // The same along one axis, of channels-last images.

@@ -220,7 +220,7 @@ class ConvAccuracy : public BlockedTest {
 
   Results Plain() {
     Results out{Floats(dy_.size()), Floats(x_.size()), Floats(w_.size())};
-    Buffer<char> scratch(ConvPlainScratchBytes<float>(s_, 3));
+    Buffer<char> scratch(ConvPlainWeightsScratchBytes<float>(s_, 3));
     ConvPlainForward<float>(three_, s_, x_.data(), w_.data(), nullptr, Activation::kNone,
                             out.y.data(), 3, scratch.data());
     ConvPlainBackwardData<float>(three_, s_, dy_.data(), w_.data(), out.dx.data(), 3,

@@ -15,7 +15,7 @@ class ConvPlain : public BlockedTest {
   std::vector<T> RunAll(const Lease& threads, const ConvShape& s, int slices, Buffer<T>& x,
                         Buffer<T>& w, Buffer<T>* bias, bool relu, Buffer<T>& dy) {
     Buffer<T> y(dy.size()), dx(x.size()), dw(w.size()), db(s.oc);
-    Buffer<T> scratch(static_cast<int64_t>(ConvPlainScratchBytes<T>(s, slices) / sizeof(T)));
+    Buffer<T> scratch(static_cast<int64_t>(ConvPlainWeightsScratchBytes<T>(s, slices) / sizeof(T)));
     ConvPlainForward<T>(threads, s, x.data(), w.data(), bias != nullptr ? bias->data() : nullptr,
                         relu ? Activation::kRelu : Activation::kNone, y.data(), slices,
                         scratch.data());

@@ -37,7 +37,7 @@ class Chainer {
       for (const Members& chain :
            {Members{before, id, behind}, Members{id, behind}, Members{before, id}}) {
         const bool whole = std::find(chain.begin(), chain.end(), kNone) == chain.end();
-        if (whole && region_.MayJoin(chain) && Pays(chain)) {
+        if (whole && HandsOnImagesAlone(chain) && region_.MayJoin(chain) && Pays(chain)) {
           Join(chain);
           break;
         }
@@ -72,6 +72,17 @@ class Chainer {
   NodeId Behind(NodeId id) const {
     const NodeId behind = region_.OnlyConsumer(region_.node(id).outputs[0]);
     return IsConv(behind) && Before(behind) == id ? behind : kNone;
+  }
+
+  // Whether what a member makes is the next one's image and nothing else: it may also be what that
+  // one adds to its result, and a band has no whole image to take that from.
+  bool HandsOnImagesAlone(const Members& chain) const {
+    for (size_t i = 1; i < chain.size(); ++i) {
+      const auto& inputs = region_.node(chain[i]).inputs;
+      const ValueId image = region_.node(chain[i - 1]).outputs[0];
+      if (std::count(inputs.begin(), inputs.end(), image) != 1) return false;
+    }
+    return true;
   }
 
   bool Pays(const Members& chain) {

@@ -222,6 +222,21 @@ TEST_P(ConvLayouts, ChainNothingThatOthersUse) {
   EXPECT_FALSE(Has(plan, "conv_chain")) << plan;
 }
 
+// A convolution that adds its own image to its result needs that as a whole.
+TEST_P(ConvLayouts, ChainNothingThatAddsItsImage) {
+  const auto conv = [&](ValueId x, const Dims& weights, int64_t groups) {
+    return Apply("Conv", {x, builder_.Constant(Random(weights)).value()},
+                 {{"pads", std::vector<int64_t>(4, weights[2] / 2)}, {"group", groups}});
+  };
+  const ValueId wide = Relu(conv(Input({2, 16, 40, 36}), {96, 16, 1, 1}, 1));
+  const ValueId window = Relu(Apply("Add", {conv(wide, {96, 1, 3, 3}, 96), wide}));
+  const ValueId other = Relu(conv(Input({2, 96, 40, 36}), {96, 1, 3, 3}, 96));
+  const ValueId sum = Apply("Add", {conv(other, {96, 96, 1, 1}, 1), other});
+  Check({Apply("GlobalAveragePool", {conv(window, {16, 96, 1, 1}, 1)}),
+         Apply("GlobalAveragePool", {sum})},
+        1e-3);
+}
+
 // Images that the program keeps channels-last, with views and a Slice of everything around the
 // convolutions: nothing is copied.
 TEST_P(ConvLayouts, TakeTransposesAndViewsAsTheyAre) {

@@ -1,4 +1,5 @@
-// Shapes of convolution and pooling at random: odd sizes, strides, dilations, uneven pads, groups.
+// Shapes of convolution and pooling at random: odd sizes, strides, dilations, uneven pads, groups;
+// and of square images.
 #pragma once
 
 #include <functional>
@@ -32,6 +33,17 @@ inline ConvShape RandomConv(const RandomInteger& any, int64_t most_images) {
   s.oc = s.groups * any(1, 13);
   s.kh = any(1, 5), s.kw = any(1, 7);
   RandomWindow(any, false, s);
+  return s;
+}
+
+// Of an image of size x size, padded by half of the kernel.
+inline ConvShape SquareConv(int64_t n, int64_t ic, int64_t oc, int64_t kernel, int64_t size,
+                            int64_t stride = 1, int64_t dilation = 1) {
+  ConvShape s;
+  s.n = n, s.ic = ic, s.oc = oc, s.kh = s.kw = kernel, s.ih = s.iw = size;
+  s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2 * dilation;
+  s.sh = s.sw = stride, s.dh = s.dw = dilation;
+  s.DeriveOutput();
   return s;
 }
 

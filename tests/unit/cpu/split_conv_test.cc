@@ -109,16 +109,6 @@ class SplitConvTest : public BlockedTest {
     EXPECT_EQ(backward, run(ImagePass::kBackwardData, one_));
   }
 
-  ConvShape Square(int64_t n, int64_t ic, int64_t oc, int64_t kernel, int64_t size,
-                   int64_t stride = 1) {
-    ConvShape s;
-    s.n = n, s.ic = ic, s.oc = oc, s.kh = s.kw = kernel, s.ih = s.iw = size;
-    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2;
-    s.sh = s.sw = stride;
-    s.DeriveOutput();
-    return s;
-  }
-
   const SplitKernels* unit_ = nullptr;
 };
 
@@ -135,10 +125,11 @@ TEST_P(SplitConvTest, AgreesWithTheDefinition) {
 // keeps, and some that it does not.
 TEST_P(SplitConvTest, Sizes) {
   for (const ConvShape& s :
-       {Square(1, 64, 64, 3, 40), Square(3, 64, 40, 3, 28), Square(9, 96, 64, 3, 7),
-        Square(5, 64, 64, 3, 4), Square(13, 32, 32, 3, 2), Square(2, 256, 130, 3, 7),
-        Square(2, 64, 256, 1, 20), Square(1, 1024, 260, 1, 12), Square(2, 48, 34, 1, 13),
-        Square(2, 64, 64, 3, 14, 2), Square(3, 128, 96, 1, 14, 2), Square(1, 32, 32, 5, 30, 3)}) {
+       {SquareConv(1, 64, 64, 3, 40), SquareConv(3, 64, 40, 3, 28), SquareConv(9, 96, 64, 3, 7),
+        SquareConv(5, 64, 64, 3, 4), SquareConv(13, 32, 32, 3, 2), SquareConv(2, 256, 130, 3, 7),
+        SquareConv(2, 64, 256, 1, 20), SquareConv(1, 1024, 260, 1, 12),
+        SquareConv(2, 48, 34, 1, 13), SquareConv(2, 64, 64, 3, 14, 2),
+        SquareConv(3, 128, 96, 1, 14, 2), SquareConv(1, 32, 32, 5, 30, 3)}) {
     if (!HasFatalFailure()) Check(s);
   }
 }
@@ -150,7 +141,7 @@ TEST_P(SplitConvTest, SpecialNumbers) {
   for (const int64_t channels : {5, 64}) {
     for (const float special : {kInfinity, -kInfinity, NAN, kLarge, -kLarge}) {
       for (const bool of_weights : {false, true}) {
-        ConvShape s = Square(2, channels, 40, 3, 6);
+        ConvShape s = SquareConv(2, channels, 40, 3, 6);
         // Which also meet padding.
         if (of_weights) s.pad_top = s.pad_bottom = s.pad_left = s.pad_right = 0;
         s.DeriveOutput();
@@ -186,7 +177,7 @@ TEST_P(SplitConvTest, SpecialNumbers) {
   }
 }
 
-TEST_P(SplitConvTest, WithoutImages) { Check(Square(0, 32, 32, 3, 5)); }
+TEST_P(SplitConvTest, WithoutImages) { Check(SquareConv(0, 32, 32, 3, 5)); }
 
 HR_KERNEL_TESTS(SplitConvTest);
 

@@ -78,16 +78,6 @@ class SplitConvWeightsTest : public BlockedTest {
     EXPECT_EQ(got, Run(s, x, dy, one_, slices));
   }
 
-  static ConvShape Square(int64_t n, int64_t ic, int64_t oc, int64_t kernel, int64_t size,
-                          int64_t stride = 1, int64_t dilation = 1) {
-    ConvShape s;
-    s.n = n, s.ic = ic, s.oc = oc, s.kh = s.kw = kernel, s.ih = s.iw = size;
-    s.pad_top = s.pad_left = s.pad_bottom = s.pad_right = kernel / 2 * dilation;
-    s.sh = s.sw = stride, s.dh = s.dw = dilation;
-    s.DeriveOutput();
-    return s;
-  }
-
   // Whether what was drawn is found, and NaN and infinities where a product has them.
   static void ExpectSame(const std::vector<float>& got, const Values& want, float special) {
     for (size_t i = 0; i < got.size(); ++i) {
@@ -117,11 +107,13 @@ TEST_P(SplitConvWeightsTest, AgreesWithTheDefinition) {
 // taps that share columns, and some that do not.
 TEST_P(SplitConvWeightsTest, Sizes) {
   for (const ConvShape& s :
-       {Square(1, 64, 64, 3, 40), Square(3, 64, 40, 3, 28), Square(9, 96, 64, 3, 7),
-        Square(5, 64, 64, 3, 4), Square(13, 32, 32, 3, 2), Square(2, 130, 256, 3, 7),
-        Square(2, 64, 256, 1, 20), Square(1, 1024, 260, 1, 12), Square(2, 48, 34, 1, 13),
-        Square(2, 64, 64, 3, 14, 2), Square(3, 128, 96, 1, 14, 2), Square(1, 32, 32, 5, 30, 3),
-        Square(2, 16, 16, 3, 70), Square(2, 33, 65, 3, 21, 1, 2), Square(1, 40, 40, 7, 33, 2, 3)}) {
+       {SquareConv(1, 64, 64, 3, 40), SquareConv(3, 64, 40, 3, 28), SquareConv(9, 96, 64, 3, 7),
+        SquareConv(5, 64, 64, 3, 4), SquareConv(13, 32, 32, 3, 2), SquareConv(2, 130, 256, 3, 7),
+        SquareConv(2, 64, 256, 1, 20), SquareConv(1, 1024, 260, 1, 12),
+        SquareConv(2, 48, 34, 1, 13), SquareConv(2, 64, 64, 3, 14, 2),
+        SquareConv(3, 128, 96, 1, 14, 2), SquareConv(1, 32, 32, 5, 30, 3),
+        SquareConv(2, 16, 16, 3, 70), SquareConv(2, 33, 65, 3, 21, 1, 2),
+        SquareConv(1, 40, 40, 7, 33, 2, 3)}) {
     if (!HasFatalFailure()) Check(s);
   }
 }
@@ -133,7 +125,7 @@ TEST_P(SplitConvWeightsTest, SpecialNumbers) {
   for (const int64_t size : {3, 14}) {
     for (const float special : {kInfinity, -kInfinity, NAN, kLarge, -kLarge}) {
       for (const bool of_gradient : {false, true}) {
-        ConvShape s = Square(2, 40, 36, 3, size, size == 14 ? 1 : 2);
+        ConvShape s = SquareConv(2, 40, 36, 3, size, size == 14 ? 1 : 2);
         if (of_gradient) s.pad_top = s.pad_bottom = s.pad_left = s.pad_right = 0;
         s.DeriveOutput();
         const Image x = DrawX(s), dy = DrawGradient(s);
@@ -152,7 +144,7 @@ TEST_P(SplitConvWeightsTest, SpecialNumbers) {
 TEST_P(SplitConvWeightsTest, SmallNumbers) {
   for (const auto& [of_x, of_gradient] :
        {std::array{1.F, 0x1p-30F}, std::array{1.F, 0x1p-100F}, std::array{0x1p-50F, 0x1p-70F}}) {
-    const ConvShape s = Square(2, 40, 36, 3, 14);
+    const ConvShape s = SquareConv(2, 40, 36, 3, 14);
     const Image x = DrawX(s), dy = DrawGradient(s);
     for (int64_t i = 0; i < x.memory.size(); ++i) x.memory.data()[i] *= of_x;
     for (int64_t i = 0; i < dy.memory.size(); ++i) dy.memory.data()[i] *= of_gradient;
@@ -167,7 +159,7 @@ TEST_P(SplitConvWeightsTest, SmallNumbers) {
 
 // Sums over many places are made in parts: those of positive terms lose no more than short ones.
 TEST_P(SplitConvWeightsTest, LongSums) {
-  const ConvShape s = Square(4, 16, 16, 1, 100);
+  const ConvShape s = SquareConv(4, 16, 16, 1, 100);
   const Image x = DrawX(s), dy = DrawGradient(s);
   for (const Image* image : {&x, &dy}) {
     for (int64_t i = 0; i < image->memory.size(); ++i) {
@@ -181,7 +173,7 @@ TEST_P(SplitConvWeightsTest, LongSums) {
   EXPECT_LT(std::sqrt(square / static_cast<double>(got.size())), 4e-7);
 }
 
-TEST_P(SplitConvWeightsTest, WithoutImages) { Check(Square(0, 32, 32, 3, 5)); }
+TEST_P(SplitConvWeightsTest, WithoutImages) { Check(SquareConv(0, 32, 32, 3, 5)); }
 
 HR_KERNEL_TESTS(SplitConvWeightsTest);
 

@@ -66,48 +66,36 @@ class PlainConv {
   }
 
   size_t WeightsScratchBytes() const {
-    return std::max(ScratchBytes(), PartsAt() + static_cast<size_t>(parts() - 1) * PartBytes());
+    const int64_t parts = this->parts();
+    return ScratchBytes() + (parts > 1 ? static_cast<size_t>(parts * weights()) * sizeof(T) : 0);
   }
 
-  // Threads have images or, if there are too few or sums of their own would take too much memory,
-  // groups or parts of one product after the other.
   void BackwardWeights(const Lease& threads, const T* dy, const T* x, T* dw, void* scratch) const {
-    const int parts = this->parts();
-    if (parts == 1) {
-      Spread(threads, s_.groups, scratch, [&](int64_t group, const Team& team) {
-        SumImages(team, group, {0, s_.n}, dy, x, dw);
-      });
-      return;
-    }
-    const auto sums = [&](int part) {
-      char* const own = static_cast<char*>(scratch) + PartsAt() + (part - 1) * PartBytes();
-      return part == 0 ? dw : reinterpret_cast<T*>(own);
-    };
-    threads.ParallelFor(parts, [&](int part) {
-      const Lease one;
-      const Team team{one, 1, static_cast<char*>(scratch) + part * TeamBytes(1)};
-      for (int64_t group = 0; group < s_.groups; ++group) {
-        SumImages(team, group, PartOf(s_.n, parts, part), dy, x, sums(part));
-      }
+    const int64_t parts = this->parts();
+    T* const all = reinterpret_cast<T*>(static_cast<char*>(scratch) + ScratchBytes());
+    Spread(threads, parts * s_.groups, scratch, [&](int64_t unit, const Team& team) {
+      const int64_t part = unit / s_.groups, group = unit % s_.groups;
+      T* const sums = parts == 1 ? dw : all + part * weights();
+      SumImages(team, group, PartOf(s_.n, parts, part), dy, x, sums);
     });
+    if (parts == 1) return;
     threads.ParallelFor(slices_, [&](int slice) {
-      const Range weights = PartOf(s_.oc * s_.Taps(), slices_, slice);
-      for (int part = 1; part < parts; ++part) {
-        const T* const from = sums(part);
-        for (int64_t i = weights.begin; i < weights.end; ++i) dw[i] += from[i];
-      }
+      const Range some = PartOf(weights(), slices_, slice);
+      AddParts(all + some.begin, weights(), parts, some.size(), dw + some.begin);
     });
   }
 
  private:
-  int parts() const {
-    constexpr size_t kMostBytes = 4 << 20;  // of sums
-    const auto most = 1 + static_cast<int64_t>(kMostBytes / std::max<size_t>(1, PartBytes()));
-    if (s_.groups >= slices_) return 1;
-    return static_cast<int>(std::clamp<int64_t>(std::min(s_.n, most), 1, slices_));
+  // Of images, whose sums are kept apart, so that most threads have a part and a group of their
+  // own; 1 if there are too few images or such sums take too much memory.
+  int64_t parts() const {
+    constexpr int64_t kMostBytes = 4 << 20;  // of sums
+    const int64_t bytes = std::max<int64_t>(1, weights() * static_cast<int64_t>(sizeof(T)));
+    const int64_t wanted = CeilDiv(slices_, std::max<int64_t>(1, s_.groups));
+    const int64_t parts = std::min({wanted, s_.n, kMostBytes / bytes});
+    return parts < 2 || 2 * parts * s_.groups < slices_ ? 1 : parts;
   }
-  size_t PartBytes() const { return RoundUp(s_.oc * s_.Taps() * sizeof(T), 64); }
-  size_t PartsAt() const { return static_cast<size_t>(parts()) * TeamBytes(1); }
+  int64_t weights() const { return s_.oc * s_.Taps(); }
 
   // The sum over some images, of a group's weights.
   void SumImages(const Team& team, int64_t group, Range images, const T* dy, const T* x,

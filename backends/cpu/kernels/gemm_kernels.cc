@@ -194,18 +194,6 @@ void Dot(const TileCall<T>& call) {
   }
 }
 
-#if HWY_TARGET <= HWY_AVX3
-// A block of 16 x 16.
-void TransposeLines(const float* from, int64_t stride, float* to, int64_t distance) {
-  __m512i rows[16];
-#pragma GCC unroll 16
-  for (int64_t i = 0; i < 16; ++i) rows[i] = _mm512_loadu_si512(from + i * stride);
-  TransposeLanes(rows);
-#pragma GCC unroll 16
-  for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(to + i * distance, rows[i]);
-}
-#endif
-
 template <typename T>
 void TransposeBlocks(const T* from, int64_t stride, int64_t count, int64_t k, T* to,
                      int64_t distance) {
@@ -240,12 +228,13 @@ void Transpose(const T* from, int64_t stride, int64_t count, int64_t k, T* to, i
   int64_t lines_k = 0;
 #if HWY_TARGET <= HWY_AVX3
   if constexpr (std::is_same_v<T, float>) {
-    constexpr int64_t kLanesOfLine = 16;
+    constexpr int64_t kLanesOfLine = 16, kSize = sizeof(T);
     lines_k = k - k % kLanesOfLine;
     const int64_t lines_count = count - count % kLanesOfLine;
     for (int64_t i = 0; i < lines_k; i += kLanesOfLine) {
       for (int64_t j = 0; j < lines_count; j += kLanesOfLine) {
-        TransposeLines(from + j * stride + i, stride, to + i * distance + j, distance);
+        TransposeLanes(from + j * stride + i, stride * kSize, to + i * distance + j,
+                       distance * kSize);
       }
     }
     TransposeBlocks(from + lines_count * stride, stride, count - lines_count, lines_k,

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "backends/cpu/kernels/element_size.h"
+
 namespace hr::cpu {
 namespace {
 
@@ -81,14 +83,9 @@ void CopyElements(const Lease& threads, const Resample<double>& r, const void* x
 
 void CopyLines(const Lease& threads, const Resample<double>& r, size_t bytes, const void* x,
                const void* fill, void* y, int slices) {
-  if (r.inner == 1) {
-    switch (bytes) {
-      case 1: return CopyElements<uint8_t>(threads, r, x, fill, y, slices);
-      case 2: return CopyElements<uint16_t>(threads, r, x, fill, y, slices);
-      case 4: return CopyElements<uint32_t>(threads, r, x, fill, y, slices);
-      case 8: return CopyElements<uint64_t>(threads, r, x, fill, y, slices);
-      default: break;
-    }
+  if (r.inner == 1 && bytes <= sizeof(uint64_t)) {
+    return ForElementSize(bytes,
+                          [&]<typename T>() { CopyElements<T>(threads, r, x, fill, y, slices); });
   }
   ForEachPiece(threads, r, slices, [&](int64_t outer, Range columns) {
     const auto offset = static_cast<size_t>(columns.begin) * bytes;

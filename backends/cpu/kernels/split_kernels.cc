@@ -122,15 +122,6 @@ struct Careful {
   }
 };
 
-HR_SPLIT_INLINE void TransposeRegister(char* reg) {
-  __m512i rows[16];
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) rows[i] = _mm512_load_si512(reg + i * kTileBytes);
-  TransposeLanes(rows);
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) _mm512_store_si512(reg + i * kTileBytes, rows[i]);
-}
-
 // A register's row of each part: the pairs of even and odd lanes' upper halves.
 HR_SPLIT_INLINE void StorePairs(const Parts& even, const Parts& odd, char* to) {
 #pragma GCC unroll 3
@@ -265,7 +256,9 @@ HR_SPLIT_INLINE void SplitStep(const Source& s, int64_t l, Largest largest, char
   StepBy(s, l, split, largest, to);
   if (split.special()) StepCarefully(s, l, largest, to);
   if constexpr (kTransposed) {
-    for (int64_t i = 0; i < 2 * kParts; ++i) TransposeRegister(to + i * kRegister);
+    for (int64_t i = 0; i < 2 * kParts; ++i, to += kRegister) {
+      TransposeLanes(to, kTileBytes, to, kTileBytes);
+    }
   }
 }
 

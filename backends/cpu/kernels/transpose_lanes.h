@@ -3,6 +3,8 @@
 
 #include <immintrin.h>
 
+#include <cstdint>
+
 namespace hr::cpu {
 
 // Transposes 16 x 16 lanes: first within blocks of 4 x 4, then the blocks.
@@ -30,6 +32,23 @@ __attribute__((target("avx512f"), always_inline)) inline void TransposeLanes(__m
     rows[8 + c] = _mm512_shuffle_i32x4(even0, even1, 0xdd);
     rows[4 + c] = _mm512_shuffle_i32x4(odd0, odd1, 0x88);
     rows[12 + c] = _mm512_shuffle_i32x4(odd0, odd1, 0xdd);
+  }
+}
+
+// The same of rows in memory, so many bytes apart; they may be transposed in place.
+__attribute__((target("avx512f"), always_inline)) inline void TransposeLanes(const void* from,
+                                                                             int64_t stride,
+                                                                             void* to,
+                                                                             int64_t distance) {
+  __m512i rows[16];
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < 16; ++i) {
+    rows[i] = _mm512_loadu_si512(static_cast<const char*>(from) + i * stride);
+  }
+  TransposeLanes(rows);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < 16; ++i) {
+    _mm512_storeu_si512(static_cast<char*>(to) + i * distance, rows[i]);
   }
 }
 

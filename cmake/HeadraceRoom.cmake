@@ -67,14 +67,15 @@ function(headrace_join_files target)
   endif()
 endfunction()
 
-# headrace_room(NAME [LOOSE] [OWN_FLAGS] [ALONE] [LIBRARIES lib...] [WITHOUT path...]): the sources
-# of the current folder (below it too, but for paths that begin so). LOOSE allows exceptions, for
-# folders at the edge of libraries that throw. OWN_FLAGS: the room sets compile options that other
-# rooms do not have. ALONE: its files are compiled one by one, not by headrace_join_files. PLUGIN: it
+# headrace_room(NAME [FAST|SMALL] [LOOSE] [OWN_FLAGS] [ALONE] [LIBRARIES lib...] [WITHOUT path...]):
+# the sources of the current folder (below it too, but for paths that begin so). In release builds,
+# FAST is for what every run or message passes through (-O3), SMALL for what works on graphs, once
+# for each plan, or waits for others (-Os). LOOSE allows exceptions, for folders at the edge of
+# libraries that throw. OWN_FLAGS: the room sets compile options that other rooms do not have. ALONE: its files are compiled one by one, not by headrace_join_files. PLUGIN: it
 # is no part of the shared libheadrace, only of the static one and of a plugin. APART: of a plugin
 # alone, so that no host links its libraries.
 function(headrace_room name)
-  cmake_parse_arguments(ROOM "LOOSE;OWN_FLAGS;ALONE;PLUGIN;APART" "" "LIBRARIES;WITHOUT" ${ARGN})
+  cmake_parse_arguments(ROOM "FAST;SMALL;LOOSE;OWN_FLAGS;ALONE;PLUGIN;APART" "" "LIBRARIES;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)
   foreach(folder IN LISTS ROOM_WITHOUT)
     list(FILTER sources EXCLUDE REGEX "^${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
@@ -90,11 +91,24 @@ function(headrace_room name)
     target_link_libraries(hr_${name} PUBLIC headrace_strict_flags)
   endif()
   target_link_libraries(hr_${name} PRIVATE ${ROOM_LIBRARIES})
-  if(ROOM_OWN_FLAGS OR ROOM_LOOSE)
-    headrace_precompile(hr_${name} room hr_${name})
-  else()
-    headrace_precompile(hr_${name} room hr_base)
+  set(speed)
+  if(ROOM_FAST)
+    set(speed FAST)
+    target_compile_options(hr_${name} PRIVATE $<$<CONFIG:Release>:-O3>)
+  elseif(ROOM_SMALL)
+    set(speed SMALL)
+    target_compile_options(hr_${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-Os>)
   endif()
+  set(owner hr_${name})
+  if(NOT ROOM_OWN_FLAGS AND NOT ROOM_LOOSE)
+    get_property(first GLOBAL PROPERTY HEADRACE_${speed}PRECOMPILED)
+    if(first)
+      set(owner ${first})
+    else()
+      set_property(GLOBAL PROPERTY HEADRACE_${speed}PRECOMPILED hr_${name})
+    endif()
+  endif()
+  headrace_precompile(hr_${name} room ${owner})
   if(NOT ROOM_ALONE)
     headrace_join_files(hr_${name})
   endif()

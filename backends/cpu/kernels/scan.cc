@@ -54,18 +54,18 @@ void CumProd(const ScanShape& shape, const T* x, T* y) {
 }
 
 template <typename T>
-void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx) {
+void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx, double* products) {
   ForLines(shape, [&](int64_t first, int64_t step) {
     double before = 1;
     for (int64_t k = 0; k < shape.n; ++k) {
-      dx[first + k * step] = static_cast<T>(before);
+      products[k] = before;
       before *= x[first + k * step];
     }
     double s = 0;
     for (int64_t k = shape.n - 1; k >= 0; --k) {
       const int64_t at = first + k * step;
       if (!shape.exclusive) s += dy[at];
-      dx[at] = static_cast<T>(dx[at] * s);
+      dx[at] = static_cast<T>(products[k] * s);
       if (shape.exclusive) s = dy[at] + x[at] * s;
       if (!shape.exclusive) s *= x[at];
     }
@@ -141,7 +141,7 @@ HR_INSTANTIATE(uint16_t);
 HR_INSTANTIATE(uint32_t);
 HR_INSTANTIATE(uint64_t);
 #undef HR_INSTANTIATE
-template void CumProdGradient(const ScanShape&, const float*, const float*, float*);
-template void CumProdGradient(const ScanShape&, const double*, const double*, double*);
+template void CumProdGradient(const ScanShape&, const float*, const float*, float*, double*);
+template void CumProdGradient(const ScanShape&, const double*, const double*, double*, double*);
 
 }  // namespace hr::cpu

@@ -21,11 +21,12 @@ template <typename T>
 void CumProd(const ScanShape& shape, const T* x, T* y);
 
 // What dy, the gradient of the running products of x, says of x. float and double. dx may be
-// neither dy nor x. With p[k], the product of what is before k, and
+// neither dy nor x; `products` has room for n numbers. With p[k], the product of what is before k,
+// and
 //   s[k] = dy[k] + x[k + 1] s[k + 1]   (exclusive: dy[k + 1] + x[k + 1] s[k + 1]),
-// dx[k] = p[k] s[k].
+// dx[k] = p[k] s[k], of which each may lie outside of T's range where the other brings it back.
 template <typename T>
-void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx);
+void CumProdGradient(const ScanShape& shape, const T* dy, const T* x, T* dx, double* products);
 
 // Any numbers. The k most extreme elements of each line of [outer, n, inner] in order, and where
 // they are. Of equal ones the first comes first; NaN counts as larger than any number.

@@ -1,6 +1,8 @@
 // CumSum, CumProd, TopK and Trilu.
 #include "backends/cpu/kernels/scan.h"
 
+#include <algorithm>
+
 #include "backends/cpu/kernels/int_view.h"
 #include "backends/cpu/ops/families.h"
 #include "backends/cpu/ops/request.h"
@@ -60,15 +62,18 @@ Result<LoweredKernel> MakeCumProd(const KernelRequest& request) {
 // (dy, x, axis [])
 Result<LoweredKernel> MakeCumProdGrad(const KernelRequest& request) {
   return ForFloating(request, request.input(0).dtype, [&]<typename T>() -> Result<LoweredKernel> {
+    const Dims& dims = request.input(0).dims;
+    const int64_t longest = dims.empty() ? 1 : *std::max_element(dims.begin(), dims.end());
     LoweredKernel out;
-    out.kernel =
-        MakeKernel("cum_prod_grad",
-                   [lines = RunningLines(request, 2)](const engine::Operands& p,
-                                                      const engine::LaunchContext&) -> Status {
-                     HR_ASSIGN_OR_RETURN(const ScanShape shape, lines.In(p));
-                     CumProdGradient<T>(shape, p.input<T>(0), p.input<T>(1), p.output<T>(0));
-                     return {};
-                   });
+    out.scratch_bytes = static_cast<size_t>(longest) * sizeof(double);
+    out.kernel = MakeKernel("cum_prod_grad",
+                            [lines = RunningLines(request, 2)](
+                                const engine::Operands& p, const engine::LaunchContext&) -> Status {
+                              HR_ASSIGN_OR_RETURN(const ScanShape shape, lines.In(p));
+                              CumProdGradient<T>(shape, p.input<T>(0), p.input<T>(1),
+                                                 p.output<T>(0), static_cast<double*>(p.scratch()));
+                              return {};
+                            });
     return out;
   });
 }

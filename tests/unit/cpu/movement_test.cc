@@ -353,6 +353,21 @@ TEST_F(MovementTest, CumProd) {
   ExpectFailure(outside, "axis -3 lies outside [-2, 2)");
 }
 
+// Of the two factors of a gradient one may lie outside of float32's range.
+TEST_F(MovementTest, GradientsOfProductsAtTheEndsOfTheRange) {
+  const auto gradient = [](const std::vector<float>& x, int64_t exclusive) {
+    const Dims dims = {static_cast<int64_t>(x.size())};
+    OneNodeRun grad("CumProdGrad", "headrace.grad");
+    grad.In<float>(dims, std::vector<float>(x.size(), 1)).In<float>(dims, x).In<int64_t>({}, {0});
+    return ValuesOf<float>(grad.With("exclusive", exclusive).MustRun()[0]);
+  };
+  EXPECT_EQ(gradient({1e30F, 1e30F, 5}, 1), (std::vector<float>{1e30F, 1e30F, 0}));
+  // The last one has the product 1e-25 before it.
+  const std::vector<float> dx = gradient({1e-30F, 1e-30F, 1e35F, 1e30F}, 0);
+  EXPECT_NEAR(dx[2] / 1e-30F, 1, 1e-6);
+  EXPECT_NEAR(dx[3] / 1e-25F, 1, 1e-6);
+}
+
 TEST_F(MovementTest, Trilu) {
   for (int64_t k = -6; k < 8; ++k) {
     for (int64_t upper : {0, 1}) {

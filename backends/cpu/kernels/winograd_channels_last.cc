@@ -65,6 +65,7 @@ WinogradChannelsLast::WinogradChannelsLast(const ConvShape& shape, ImagePass pas
   } else if (!cuts_tiles_) {
     lanes_ = std::min(lanes_, RoundUp(CeilDiv(s_.oc, slices_), whole));
   }
+  shares_pixels_ = !cuts_tiles_ && (bytes * rows_ > kBlockBytes || groups() < slices_);
 }
 
 // Of one thread.
@@ -83,7 +84,8 @@ WinogradChannelsLast::Memory WinogradChannelsLast::MemoryAt(float* at) const {
 
 int64_t WinogradChannelsLast::ScratchElements() const {
   const int64_t own = slices_ * MemoryElements();
-  return own + (cuts_tiles_ ? slices_ * FrequencyElements(block_rows_) : FrequencyElements(rows_));
+  return own +
+         (shares_pixels_ ? FrequencyElements(rows_) : slices_ * FrequencyElements(block_rows_));
 }
 
 size_t WinogradChannelsLast::scratch_bytes() const {
@@ -239,14 +241,14 @@ void WinogradChannelsLast::MultiplyBlocks(Range rows, Range groups, const float*
   }
 }
 
-void WinogradChannelsLast::RunTiles(const Lease& threads, const ConvImageMemory<float>& memory,
+void WinogradChannelsLast::RunAlone(const Lease& threads, const ConvImageMemory<float>& memory,
                                     float* scratch) const {
   const int64_t each = MemoryElements() + FrequencyElements(block_rows_);
-  const Range groups{0, CeilDiv(s_.oc, lanes_)};
   threads.ParallelFor(slices_, [&](int slice) {
     const Memory own = MemoryAt(scratch + slice * each);
     float* const pixels = scratch + slice * each + MemoryElements();
-    const Range part = PartOf(rows_, slices_, slice);
+    const Range part = cuts_tiles_ ? PartOf(rows_, slices_, slice) : Range{0, rows_};
+    const Range lanes = cuts_tiles_ ? Range{0, groups()} : PartOf(groups(), slices_, slice);
     const int64_t blocks = CeilDiv(part.size(), block_rows_);
     for (int64_t block = 0; block < blocks; ++block) {
       const Range cut = PartOf(part.size(), blocks, block);
@@ -254,13 +256,13 @@ void WinogradChannelsLast::RunTiles(const Lease& threads, const ConvImageMemory<
       const int64_t plane = Tiles(rows.size()) * row_;
       TransformChannelsLast(grid_, WinogradSide::kInput, rows, rows.begin, memory.image, own.line,
                             {pixels, row_, plane});
-      MultiplyBlocks(rows, groups, pixels, rows.begin, plane, memory, own);
+      MultiplyBlocks(rows, lanes, pixels, rows.begin, plane, memory, own);
     }
   });
 }
 
-void WinogradChannelsLast::RunPanels(const Lease& threads, const ConvImageMemory<float>& memory,
-                                     float* scratch) const {
+void WinogradChannelsLast::RunTogether(const Lease& threads, const ConvImageMemory<float>& memory,
+                                       float* scratch) const {
   float* const pixels = scratch + slices_ * MemoryElements();
   const int64_t plane = Tiles(rows_) * row_;
   threads.ParallelFor(slices_, [&](int slice) {
@@ -270,12 +272,11 @@ void WinogradChannelsLast::RunPanels(const Lease& threads, const ConvImageMemory
   });
   // Of the products of all rows with a group of channels: as many parts as all threads need, those
   // of a group one after the other.
-  const int64_t groups = CeilDiv(s_.oc, lanes_);
-  const int64_t cuts = std::min(
-      rows_, std::max(CeilDiv(rows_, block_rows_), CeilDiv(static_cast<int64_t>(slices_), groups)));
+  const int64_t least = CeilDiv(static_cast<int64_t>(slices_), groups());
+  const int64_t cuts = std::min(rows_, std::max(CeilDiv(rows_, block_rows_), least));
   threads.ParallelFor(slices_, [&](int slice) {
     const Memory own = MemoryAt(scratch + slice * MemoryElements());
-    const Range parts = PartOf(groups * cuts, slices_, slice);
+    const Range parts = PartOf(groups() * cuts, slices_, slice);
     for (int64_t part = parts.begin; part < parts.end; ++part) {
       const int64_t group = part / cuts;
       MultiplyBlocks(PartOf(rows_, cuts, part % cuts), {group, group + 1}, pixels, 0, plane, memory,
@@ -286,6 +287,7 @@ void WinogradChannelsLast::RunPanels(const Lease& threads, const ConvImageMemory
 
 void WinogradChannelsLast::Run(const Lease& threads, const ConvImageMemory<float>& given,
                                void* scratch) const {
+  if (rows_ == 0) return;
   auto* memory = static_cast<float*>(scratch);
   ConvImageMemory<float> with = given;
   if (!packed_ && !packs_blocks_) {
@@ -293,7 +295,7 @@ void WinogradChannelsLast::Run(const Lease& threads, const ConvImageMemory<float
     with.weights = memory;
     memory += packed_bytes() / sizeof(float);
   }
-  cuts_tiles_ ? RunTiles(threads, with, memory) : RunPanels(threads, with, memory);
+  shares_pixels_ ? RunTogether(threads, with, memory) : RunAlone(threads, with, memory);
 }
 
 }  // namespace hr::cpu

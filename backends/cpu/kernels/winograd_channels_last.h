@@ -69,8 +69,10 @@ class WinogradChannelsLast {
   void PackFilters(const float* weights, int64_t panel, Range channels, Range vectors,
                    float* to) const;
   float* PackedAt(float* packed, int64_t panel, int64_t frequency) const;
-  void RunTiles(const Lease& threads, const ConvImageMemory<float>& memory, float* scratch) const;
-  void RunPanels(const Lease& threads, const ConvImageMemory<float>& memory, float* scratch) const;
+  int64_t groups() const { return CeilDiv(s_.oc, lanes_); }
+  void RunAlone(const Lease& threads, const ConvImageMemory<float>& memory, float* scratch) const;
+  void RunTogether(const Lease& threads, const ConvImageMemory<float>& memory,
+                   float* scratch) const;
   void MultiplyBlocks(Range rows, Range groups, const float* pixels, int64_t first, int64_t plane,
                       const ConvImageMemory<float>& memory, const Memory& own) const;
   void MultiplyPacked(Range rows, int64_t panel, const float* pixels, int64_t plane,
@@ -95,6 +97,9 @@ class WinogradChannelsLast {
   int64_t width_, lanes_;  // of a panel; of panels that are finished at once
   int64_t chain_;          // channels that are summed one after the other
   bool cuts_tiles_;        // for threads; else the channels of the result, before tiles
+  // Threads transform some pixels each, and read those of all. Few pixels each of them transforms
+  // for itself: that takes less than to get them from the cache of another core.
+  bool shares_pixels_;
   // Filters are transformed where they are multiplied, a block of a panel at a time, so that they
   // stay in L2: where they are more than the pixels.
   bool packs_blocks_;

@@ -184,6 +184,11 @@ class Cell {
         call.ahead = next_panel_;
         call.ahead_step = p_.b_row;
       }
+      if (p_.b_packed && rows < block.m && column + width_ < block.n) {
+        // Each tile of this panel fetches its share of the next one.
+        call.ahead = call.b + b_panel_ + row * block.k / block.m * width_;
+        call.ahead_step = width_ * rows / block.m;
+      }
     } else {
       call.b = block.b + column;
       call.ldb = p_.b_row;

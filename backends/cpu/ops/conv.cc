@@ -5,6 +5,7 @@
 #include "backends/cpu/kernels/conv_few_channels.h"
 #include "backends/cpu/kernels/conv_plain.h"
 #include "backends/cpu/kernels/depthwise_channels_last.h"
+#include "backends/cpu/kernels/depthwise_plain.h"
 #include "backends/cpu/kernels/grouped_channels_last.h"
 #include "backends/cpu/kernels/split_conv.h"
 #include "backends/cpu/kernels/split_conv_weights.h"
@@ -229,7 +230,7 @@ LoweredKernel WeightKernel(std::string_view name, std::shared_ptr<const Conv> co
   LoweredKernel out;
   out.scratch_bytes = conv->scratch_bytes();
   out.kernel = MakeKernel(
-      Cat(name, "_channels_last"),
+      std::string(name),
       [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
         conv->Run(context.threads, p.input<T>(1), p.input<T>(0), p.output<T>(0), p.scratch());
         return {};
@@ -242,30 +243,53 @@ template <typename T>
 Result<LoweredKernel> ChannelsLastGradWeight(const KernelRequest& request, const ConvShape& shape) {
   const int slices = UsefulSlices(shape, request.threads);
   if (IsDepthwise(shape)) {
-    return WeightKernel<T>("conv_grad_weight_depthwise",
+    return WeightKernel<T>("conv_grad_weight_depthwise_channels_last",
                            std::make_shared<const DepthwiseChannelsLastWeights<T>>(shape, slices));
   }
   if (RunsGrouped(shape, shape.GroupOut(), KernelsForGrouped<T>().lanes)) {
-    return WeightKernel<T>("conv_grad_weight_grouped",
+    return WeightKernel<T>("conv_grad_weight_grouped_channels_last",
                            std::make_shared<const GroupedChannelsLastWeights<T>>(shape, slices));
   }
   if constexpr (std::is_same_v<T, float>) {
     if (RunsOnMatrixUnit(request, shape, onednn::ConvPass::kBackwardWeights, false)) {
       return WeightKernel<T>(
-          "conv_grad_weight_matrix_unit",
+          "conv_grad_weight_matrix_unit_channels_last",
           std::make_shared<const SplitConvWeights>(*SplitKernelsInUse(), shape, slices));
     }
     if (RunsWinograd(request, shape, WinogradChannelsLastWeightsPays(shape))) {
-      return WeightKernel<T>("conv_grad_weight_winograd",
+      return WeightKernel<T>("conv_grad_weight_winograd_channels_last",
                              std::make_shared<const WinogradChannelsLastWeights>(
                                  shape, WinogradWeightsTiling(shape), slices));
     }
   }
-  return WeightKernel<T>("conv_grad_weight",
+  return WeightKernel<T>("conv_grad_weight_channels_last",
                          std::make_shared<const ConvChannelsLastWeights<T>>(shape, slices));
 }
 
 // ---- Plain ----
+
+// Returns whether the kernels of depthwise convolutions run it; a library, or products of matrices,
+// if that is pinned.
+bool RunsDepthwise(const KernelRequest& request, const ConvShape& shape) {
+  return IsDepthwise(shape) && Pinned(request) != "onednn" && Pinned(request) != "portable";
+}
+
+// (image, w, bias?) → image
+template <typename T>
+LoweredKernel DepthwiseImage(const KernelRequest& request, std::string_view name,
+                             const ConvShape& shape, ImagePass pass, bool bias, bool relu) {
+  const auto conv =
+      std::make_shared<const DepthwisePlain<T>>(shape, pass, UsefulSlices(shape, request.threads));
+  LoweredKernel out{.scratch_bytes = conv->scratch_bytes()};
+  out.kernel =
+      MakeKernel(Cat(name, "_depthwise", relu ? "+relu" : ""),
+                 [=](const engine::Operands& p, const engine::LaunchContext& context) -> Status {
+                   conv->Run(context.threads, p.input<T>(0), p.input<T>(1),
+                             bias ? p.input<T>(2) : nullptr, relu, p.output<T>(0), p.scratch());
+                   return {};
+                 });
+  return out;
+}
 
 // Plain NCHW: (x, w, bias?) → y
 template <typename T>
@@ -276,6 +300,10 @@ Result<LoweredKernel> PlainForward(const KernelRequest& request) {
   auto activation = request.node.Int("relu", 0) != 0 ? Activation::kRelu : Activation::kNone;
   if (IsChannelsLast(request)) {
     return ChannelsLastImage<T>(request, "conv", shape, ImagePass::kForward);
+  }
+  if (RunsDepthwise(request, shape)) {
+    return DepthwiseImage<T>(request, "conv", shape, ImagePass::kForward, has_bias,
+                             activation == Activation::kRelu);
   }
   HR_ASSIGN_OR_RETURN(
       LoweredKernel other,
@@ -304,6 +332,10 @@ Result<LoweredKernel> PlainGradInput(const KernelRequest& request) {
   if (IsChannelsLast(request)) {
     return ChannelsLastImage<T>(request, "conv_grad_input", shape, ImagePass::kBackwardData);
   }
+  if (RunsDepthwise(request, shape)) {
+    return DepthwiseImage<T>(request, "conv_grad_input", shape, ImagePass::kBackwardData, false,
+                             false);
+  }
   HR_ASSIGN_OR_RETURN(LoweredKernel other,
                       onednn::MakeConv(request, {.name = "conv_grad_input",
                                                  .shape = shape,
@@ -328,12 +360,16 @@ Result<LoweredKernel> PlainGradWeight(const KernelRequest& request) {
   HR_ASSIGN_OR_RETURN(ConvShape shape,
                       ConvShapeOf(request.node, request.input(1).dims, request.input(2).dims));
   if (IsChannelsLast(request)) return ChannelsLastGradWeight<T>(request, shape);
+  const int slices = UsefulSlices(shape, request.threads);
+  if (RunsDepthwise(request, shape)) {
+    return WeightKernel<T>("conv_grad_weight_depthwise",
+                           std::make_shared<const DepthwisePlainWeights<T>>(shape, slices));
+  }
   HR_ASSIGN_OR_RETURN(LoweredKernel other,
                       onednn::MakeConv(request, {.name = "conv_grad_weight",
                                                  .shape = shape,
                                                  .pass = onednn::ConvPass::kBackwardWeights}));
   if (other.kernel != nullptr) return other;
-  const int slices = UsefulSlices(shape, request.threads);
   LoweredKernel out;
   out.scratch_bytes = ConvPlainWeightsScratchBytes<T>(shape, slices);
   out.kernel =

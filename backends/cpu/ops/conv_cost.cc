@@ -37,7 +37,9 @@ constexpr double kLaneSum = 2.2;
 
 double Direct(const ConvShape& s, ConvPass pass) {
   const double full = s.kh * s.kw == 1 ? 76 : 112;
-  const double rate = full * std::min(1.0, static_cast<double>(s.GroupOut()) / 4);  // of its tiles
+  // Of its tiles; those of a single output wait for what they read.
+  const double share = IsDepthwise(s) ? 0.125 : static_cast<double>(s.GroupOut()) / 4;
+  const double rate = full * std::min(1.0, share);
   const double sums = pass == ConvPass::kBackwardWeights ? kLaneSum * Weights(s) : 0;
   return Products(s, WholeBlocks(s)) / rate + sums;
 }
@@ -99,6 +101,18 @@ double ResultsOf(const ConvShape& s, ConvPass pass) {
   const bool data = pass == ConvPass::kBackwardData;
   return static_cast<double>(s.n) *
          static_cast<double>(data ? s.ic * s.InputPlane() : s.oc * s.OutputPlane());
+}
+
+// Depthwise, of plain images: lanes are columns, and a channel of an image takes some time by
+// itself.
+double DepthwisePlainCost(const ConvShape& s, ConvPass pass) {
+  constexpr double kRate = 45, kChannel = 120, kElement = 0.1;
+  const bool phases = pass == ConvPass::kBackwardData && s.sh * s.sw > 1;
+  const int64_t columns = RoundUp(s.ow, kBatchBlock<float>);
+  const auto channels = static_cast<double>(s.n * s.ic);
+  const auto sums = static_cast<double>(s.oh * columns * s.KernelSize());
+  const auto touched = static_cast<double>(s.InputPlane() + s.OutputPlane());
+  return channels * (sums / kRate + (phases ? 3 : 1) * kChannel + kElement * touched);
 }
 
 // Products of groups, whose lanes may be channels of several. What is read is first copied for each
@@ -189,6 +203,7 @@ PassCost CostWithoutWeights(const ConvShape& s, ConvPass pass, const ConvUse& us
     return {costs.channels_last * cost, "channels_last"};
   }
   if (layout == Layout::kPlain) {
+    if (IsDepthwise(s)) return {costs.depthwise * DepthwisePlainCost(s, pass), "depthwise"};
     if (use.onednn && ConvPays(s, pass, kept)) {
       return {costs.onednn * OneDnn(s, pass, kept), "onednn"};
     }

@@ -159,6 +159,21 @@ TEST(ConvCost, GradientsOfWeightsOnTheMatrixUnit) {
   EXPECT_FALSE(runs(SquareImage(8, 17, 5, 33, 3)));
 }
 
+// Plain images are read as they are if nobody around has them in another layout; but channels fill
+// vectors of small images that columns do not.
+TEST(ConvCost, DepthwiseRunsPlainBetweenPlainImages) {
+  for (const int64_t n : {1, 8, 32}) {
+    ConvShape s = SquareImage(n, 96, 32, 96, 3);
+    s.groups = 96;
+    EXPECT_EQ(Cheapest(s, BetweenPlain(kTraining)), Layout::kPlain) << n;
+    EXPECT_EQ(EstimateConv(s, kTraining, Layout::kPlain).method, "depthwise");
+    EXPECT_EQ(Cheapest(s, kTraining), kChannelsLastLayout) << n;
+    s = SquareImage(n, 960, 7, 960, 3);
+    s.groups = 960;
+    EXPECT_EQ(Cheapest(s, BetweenPlain(kTraining)), kChannelsLastLayout) << n;
+  }
+}
+
 // Also those of few channels, and depthwise ones that make several channels of one.
 TEST(ConvCost, GroupsRunChannelsLast) {
   for (const auto& [in, out, groups] :

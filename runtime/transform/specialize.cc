@@ -1,6 +1,9 @@
 #include "runtime/transform/specialize.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
 
 #include "runtime/base/errors.h"
 #include "runtime/transform/extract.h"
@@ -23,6 +26,29 @@ Status CheckConcrete(const graph::Module& module) {
                          ", depends on data; this version plans for concrete shapes only");
   }
   return {};
+}
+
+// Lets all that use small constants of the same type and bytes use the first of them, so that nodes
+// are equal that differ in these alone, as those of two gradients do.
+void MergeEqualConstants(graph::Module& module) {
+  constexpr size_t kMostBytes = 64;
+  graph::Graph& graph = module.main();
+  std::map<std::tuple<DType, Dims, std::string_view>, ValueId> first;
+  std::vector<ValueId> replacement(graph.values.size());
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    replacement[id] = id;
+    const uint32_t constant = graph.values[id].constant;
+    if (constant == kNone) continue;
+    const Tensor& tensor = module.constants[constant];
+    if (!tensor.defined() || !tensor.contiguous() || tensor.bytes() > kMostBytes) continue;
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.data()), tensor.bytes());
+    replacement[id] = first.try_emplace({tensor.dtype(), tensor.dims(), bytes}, id).first->second;
+  }
+  for (graph::Node& node : graph.nodes) {
+    for (ValueId& input : node.inputs) {
+      if (input != kNone) input = replacement[input];
+    }
+  }
 }
 
 bool IsIdentity(const ops::OpDef& def) {
@@ -107,6 +133,7 @@ Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::M
                                  Allocator& allocator, Recipe* recipe) {
   HR_ASSIGN_OR_RETURN(graph::Module part, RequestedPart(module, request));
   NameDequantizations(registry, part);
+  MergeEqualConstants(part);
   Recipe once;
   if (recipe == nullptr) {
     recipe = &once;

@@ -29,7 +29,7 @@ void MergeEqualNodes(const ops::OpRegistry& registry, const std::vector<graph::N
 // The result has one graph and one signature, "run": inputs in the order of the feeds, outputs in
 // the order of the fetches. Variables keep their indices. Nodes that neither a fetch nor a target
 // needs are gone; shapes are concrete; what depends on constants alone is computed (`evaluator` may
-// be null: then only shapes are), and equal pure nodes are merged.
+// be null: then only shapes are), and equal small constants and equal pure nodes are merged.
 // Folded shapes get their memory from `allocator`, which must outlive them. `recipe` may be null.
 Result<graph::Module> Specialize(const ops::OpRegistry& registry, const graph::Module& module,
                                  const Request& request, ConstantEvaluator* evaluator,

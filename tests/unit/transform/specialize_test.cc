@@ -225,6 +225,21 @@ TEST_F(Merging, WhatDiffersAnywhereIsKept) {
   EXPECT_FALSE(Same(Node("Clip", {x_, zero}), Node("Clip", {x_, kNone, zero}))) << "input";
 }
 
+// As those that each of two gradients makes for itself.
+TEST_F(Merging, EqualSmallConstantsAreOne) {
+  const auto number = [&](double value, DType dtype = DType::kFloat32, Dims dims = {}) {
+    return *builder_.Constant(Make(dtype, std::move(dims), {value}));
+  };
+  const auto times = [&](ValueId factor) { return Node("Mul", {x_, factor}); };
+  EXPECT_TRUE(Same(times(number(3)), times(number(3))));
+  EXPECT_FALSE(Same(times(number(3)), times(number(4)))) << "bytes";
+  EXPECT_FALSE(Same(times(number(0.0)), times(number(-0.0)))) << "sign of zero";
+  EXPECT_FALSE(Same(times(number(3)), times(number(3, DType::kFloat32, {1})))) << "shape";
+  EXPECT_FALSE(Same(Node("Cast", {number(0, DType::kInt32)}, {{"to", int64_t{1}}}),
+                    Node("Cast", {number(0)}, {{"to", int64_t{1}}})))
+      << "type";
+}
+
 // Even where two draw from one stream, which two nodes of a file may do.
 TEST_F(Merging, RandomNodesAreKept) {
   const Attributes attributes = {{"shape", std::vector<int64_t>{2, 2}}, {"stream", int64_t{3}}};

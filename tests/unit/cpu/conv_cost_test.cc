@@ -174,6 +174,15 @@ TEST(ConvCost, DepthwiseRunsPlainBetweenPlainImages) {
   }
 }
 
+// Two copies beside direct sums take longer than a library.
+TEST(ConvCost, GroupsOfManyPlainImagesRunByOneDnn) {
+  ConvShape s = SquareImage(32, 64, 16, 64, 3);
+  s.groups = 4;
+  EXPECT_EQ(Cheapest(s, BetweenPlain({.onednn = true})), Layout::kPlain);
+  EXPECT_EQ(Cheapest(s, BetweenPlain(kTraining)), Layout::kPlain);
+  EXPECT_EQ(EstimateConv(s, kTraining, Layout::kPlain).method, "onednn");
+}
+
 // Also those of few channels, and depthwise ones that make several channels of one.
 TEST(ConvCost, GroupsRunChannelsLast) {
   for (const auto& [in, out, groups] :

@@ -56,7 +56,7 @@ double SplitConvCost(const ConvShape& shape, ImagePass pass, bool packed) {
   // Of a product of the unit; of a number that is split, and of one that is made, with what that
   // waits for memory beside the unit; of a weight that is read from memory, and of one that is
   // ordered and split.
-  constexpr double kProduct = 0.5, kSource = 10, kResult = 40, kRead = 36, kOrder = 70;
+  constexpr double kProduct = 0.5, kSource = 10, kResult = 40, kRead = 36, kOrder = 40;
   const ConvShape s = InOneImage(shape);
   const bool forward = pass == ImagePass::kForward;
   const int64_t in = forward ? s.ic : s.oc, out = forward ? s.oc : s.ic;

@@ -96,6 +96,21 @@ double OneDnn(const ConvShape& s, ConvPass pass, bool kept) {
 
 constexpr double kChannelsLastRate = 120;
 
+// By how much longer vectors take on processors with a matrix unit (Sapphire Rapids) than the
+// model, whose figures of vectors are those of a Zen 5, says beside those of the unit.
+double LongerOnUnitMachines(const ConvUse& use, double factor) {
+  return use.wide || SplitKernelsInUse() == nullptr ? 1 : factor;
+}
+double DirectLonger(const ConvUse& use) { return LongerOnUnitMachines(use, 1.2); }
+double WinogradLonger(const ConvUse& use) { return LongerOnUnitMachines(use, 1.5); }
+
+// Pixels that lie apart are gathered, or written, one by one in plain images.
+double Strided(const ConvShape& s) {
+  constexpr double kPixel = 1.95;
+  if (s.KernelSize() > 1 || s.sh * s.sw == 1) return 0;
+  return kPixel * static_cast<double>(s.n * s.OutputPlane() * s.ic);
+}
+
 // Elements of images that a pass makes.
 double ResultsOf(const ConvShape& s, ConvPass pass) {
   if (pass == ConvPass::kBackwardWeights) return 0;
@@ -132,9 +147,24 @@ double Grouped(const ConvShape& s, ConvPass pass, bool kept) {
   return sums * terms * (static_cast<double>(s.KernelSize()) + copies) / 84 + order;
 }
 
+// What a direct sum computes of all taps: those of small images that read padding are left out.
+double TapsInside(const ConvShape& s) {
+  const auto inside = [](int64_t positions, const auto& taps_of) {
+    int64_t taps = 0;
+    for (int64_t i = 0; i < positions; ++i) taps += taps_of(i).size();
+    return static_cast<double>(taps);
+  };
+  const double rows = inside(s.oh, [&](int64_t i) { return ValidRows(s, i); });
+  const double columns = inside(s.ow, [&](int64_t i) { return ValidColumns(s, i); });
+  const double share =
+      rows * columns / static_cast<double>(std::max<int64_t>(1, s.OutputPlane() * s.KernelSize()));
+  return share < 0.9 ? share : 1;
+}
+
 // Products of gathered pixels. Lanes are channels of the result; weights are ordered on each run
 // unless they are kept.
-double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
+double ChannelsLast(const ConvShape& s, ConvPass pass, const ConvUse& use) {
+  const bool kept = !use.backward_weights;
   constexpr double kOrder[] = {0.15, 0.12, 0.25}, kResult = 0.2;
   const bool few = pass == ConvPass::kForward && HasFewChannels(s);
   // Of an element; runs that fill no whole vectors take longer.
@@ -153,7 +183,8 @@ double ChannelsLast(const ConvShape& s, ConvPass pass, bool kept) {
   const double gathered = s.kh * s.kw == 1 ? 0 : gather * pixels * static_cast<double>(s.Taps());
   const double order = kept ? 0 : kOrder[static_cast<size_t>(pass)] * Weights(s);
   const double written = kResult * ResultsOf(s, pass);
-  return Products(padded, s.n) / kChannelsLastRate + gathered + order + written;
+  const double products = DirectLonger(use) * TapsInside(s) * Products(padded, s.n);
+  return products / kChannelsLastRate + gathered + order + written;
 }
 
 // The same along one axis, of channels-last images.
@@ -196,7 +227,7 @@ PassCost CostWithoutWeights(const ConvShape& s, ConvPass pass, const ConvUse& us
   if (layout == kChannelsLastLayout) {
     if (pass == ConvPass::kForward && RunsLines(s, use))
       return {costs.channels_last * Lines(s), "winograd"};
-    const double cost = ChannelsLast(s, pass, kept);
+    const double cost = ChannelsLast(s, pass, use);
     if (IsDepthwise(s)) return {costs.depthwise * cost, "depthwise"};
     if (RunsGrouped(s, s.GroupOut(), kBatchBlock<float>)) {
       return {costs.channels_last * cost, "grouped"};
@@ -206,11 +237,13 @@ PassCost CostWithoutWeights(const ConvShape& s, ConvPass pass, const ConvUse& us
   if (layout == Layout::kPlain) {
     if (IsDepthwise(s)) return {costs.depthwise * DepthwisePlainCost(s, pass), "depthwise"};
     if (use.onednn && ConvPays(s, pass, kept)) {
-      return {costs.onednn * OneDnn(s, pass, kept), "onednn"};
+      return {costs.onednn * (OneDnn(s, pass, kept) + Strided(s)), "onednn"};
     }
-    return {costs.portable * Portable(s, pass), "portable"};
+    return {costs.portable * (Portable(s, pass) + Strided(s)), "portable"};
   }
-  if (!use.exact_sums && WinogradPays(s)) return {costs.winograd * Winograd(s, pass), "winograd"};
+  if (!use.exact_sums && WinogradPays(s)) {
+    return {costs.winograd * WinogradLonger(use) * Winograd(s, pass), "winograd"};
+  }
   if (s.kh * s.kw == 1) return {costs.direct_1x1 * Direct(s, pass), "direct_1x1"};
   return {costs.direct * Direct(s, pass), "direct"};
 }
@@ -222,7 +255,7 @@ PassCost CostOnVectors(const ConvShape& s, ConvPass pass, const ConvUse& use, La
   const bool lines = pass == ConvPass::kForward && RunsLines(s, use);
   if (layout == kChannelsLastLayout && !use.exact_sums && !lines) {
     const auto winograd = WinogradChannelsLastNanoseconds(s, pass, kept);
-    if (winograd) return {costs.channels_last * *winograd, "winograd"};
+    if (winograd) return {costs.channels_last * WinogradLonger(use) * *winograd, "winograd"};
   }
   PassCost out = CostWithoutWeights(s, pass, use, layout, costs);
   // Those of all layers fill no cache. (Winograd's cost has those of its frequencies.)
@@ -251,32 +284,18 @@ PassCost CostOfPass(const ConvShape& s, ConvPass pass, const ConvUse& use, Layou
   return CostOnVectors(s, pass, use, layout, costs);
 }
 
-// What a direct sum computes of all taps: those of small images that read padding are left out.
-double TapsInside(const ConvShape& s) {
-  const auto inside = [](int64_t positions, const auto& taps_of) {
-    int64_t taps = 0;
-    for (int64_t i = 0; i < positions; ++i) taps += taps_of(i).size();
-    return static_cast<double>(taps);
-  };
-  const double rows = inside(s.oh, [&](int64_t i) { return ValidRows(s, i); });
-  const double columns = inside(s.ow, [&](int64_t i) { return ValidColumns(s, i); });
-  const double share =
-      rows * columns / static_cast<double>(std::max<int64_t>(1, s.OutputPlane() * s.KernelSize()));
-  return share < 0.9 ? share : 1;
-}
-
 // What the gradient of weights takes on vectors beside the matrix unit, where more counts than in
 // the model, which compares layouts: the sums of Winograd's frequencies pass through the cache,
 // tiles of a single vector of channels read as much as they multiply, and channels that fill no
 // whole vectors are gathered one by one.
 double WeightsOnVectors(const ConvShape& s, const PassCost& cost) {
-  constexpr double kLonger = 1.2, kOneVectorLonger = 2, kWinogradLonger = 2, kGather = 0.25;
+  constexpr double kOneVectorLonger = 2, kWinogradLonger = 1.35, kGather = 0.25;
   if (cost.method == "winograd") return kWinogradLonger * cost.nanoseconds;
   const bool one_vector = s.oc <= kBatchBlock<float>;
   const bool gathers = s.KernelSize() > 1 && s.ic % kBatchBlock<float> != 0;
   const double gathered =
       static_cast<double>(s.n * s.OutputPlane()) * static_cast<double>(s.Taps());
-  return kLonger * (one_vector ? kOneVectorLonger : 1) * cost.nanoseconds +
+  return (one_vector ? kOneVectorLonger : 1) * cost.nanoseconds +
          (gathers ? kGather * gathered : 0);
 }
 
@@ -288,7 +307,6 @@ bool RunsOnMatrixUnit(const ConvShape& s, ConvPass pass, bool kept, bool exact_s
   if (!SplitConvTakes(s) || IsDepthwise(s) || (forward && HasFewChannels(s))) return false;
   const ConvUse use{.backward_weights = !kept, .exact_sums = exact_sums};
   PassCost vectors = CostOnVectors(s, pass, use, kChannelsLastLayout, {});
-  if (vectors.method != "winograd") vectors.nanoseconds *= TapsInside(s);
   if (pass == ConvPass::kBackwardWeights) {
     vectors.nanoseconds = WeightsOnVectors(s, vectors);
   }

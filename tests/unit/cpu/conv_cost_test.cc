@@ -119,6 +119,16 @@ TEST(ConvCost, WholeVectorsOfChannelsRunByWinograd) {
   }
 }
 
+// Half a block of images, of few channels, and pixels that are gathered from plain rows.
+TEST(ConvCost, WhatBlocksAndPlainImagesTake) {
+  const bool has = SplitKernelsInUse() != nullptr;
+  const ConvUse use = BetweenPlain({.onednn = true});
+  const ConvShape few = SquareImage(8, 20, 14, 50, 5);
+  EXPECT_EQ(Cheapest(few, use), has ? kChannelsLastLayout : kBatchBlockedLayout);
+  EXPECT_EQ(Cheapest(SquareImage(8, 64, 16, 128, 1, 2), use), kChannelsLastLayout);
+  EXPECT_EQ(Cheapest(SquareImage(8, 64, 16, 256, 1), use), Layout::kPlain);
+}
+
 // Sums of float32, exact or not, but not what vectors do as fast.
 TEST(ConvCost, MatrixUnit) {
   const bool has = SplitKernelsInUse() != nullptr;

@@ -4,14 +4,14 @@
 #include <span>
 #include <vector>
 
+#include "runtime/ops/op_def.h"
+
 namespace hr::lowering {
 namespace {
 
 using graph::kNone;
 using graph::NodeId;
 using graph::ValueId;
-
-constexpr std::string_view kGrad = "headrace.grad";
 
 // Whether a Slice goes forwards along all axes: it keeps all elements in order if it keeps their
 // number.
@@ -28,11 +28,11 @@ bool GoesForwards(const Region& region, const graph::Node& slice) {
 }
 
 bool Expands(const Region& region, NodeId id) {
-  return region.Is(id, "", "Expand") || region.Is(id, kGrad, "ExpandLike");
+  return region.Is(id, "", "Expand") || region.Is(id, ops::kGrad, "ExpandLike");
 }
 
 bool MayCopy(const Region& region, NodeId id) {
-  if (Expands(region, id) || region.Is(id, kGrad, "SumTo")) return true;
+  if (Expands(region, id) || region.Is(id, ops::kGrad, "SumTo")) return true;
   return region.Is(id, "", "Slice") && GoesForwards(region, region.node(id));
 }
 

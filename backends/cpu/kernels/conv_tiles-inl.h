@@ -12,14 +12,7 @@
 
 #include "backends/cpu/kernels/batch_blocked.h"
 #include "backends/cpu/kernels/conv_kernels.h"
-
-#ifndef HR_UNROLL
-#if HWY_COMPILER_CLANG
-#define HR_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define HR_UNROLL _Pragma("GCC unroll 32")
-#endif
-#endif
+#include "backends/cpu/kernels/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {

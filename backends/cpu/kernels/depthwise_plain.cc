@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/cpu/kernels/sum_parts.h"
+#include "backends/cpu/kernels/unroll.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backends/cpu/kernels/depthwise_plain.cc"
@@ -57,14 +58,6 @@ struct DepthwisePlainKernels {
 
 HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
-
-#ifndef HR_UNROLL
-#if HWY_COMPILER_CLANG
-#define HR_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define HR_UNROLL _Pragma("GCC unroll 32")
-#endif
-#endif
 
 namespace hn = hwy::HWY_NAMESPACE;
 // Of this file: another may use the same names.

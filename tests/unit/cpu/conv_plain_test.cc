@@ -1,15 +1,11 @@
 #include "backends/cpu/kernels/conv_plain.h"
 
-#include "tests/reference/conv.h"
-#include "tests/unit/cpu/blocked_testing.h"
-#include "tests/unit/cpu/random_shapes.h"
+#include "tests/unit/cpu/conv_passes_testing.h"
 
 namespace hr::cpu {
 namespace {
 
-using reference::Values;
-
-class ConvPlain : public BlockedTest {
+class ConvPlain : public ConvPassesTest {
  protected:
   template <typename T>
   std::vector<T> RunAll(const Lease& threads, const ConvShape& s, int slices, Buffer<T>& x,
@@ -22,36 +18,14 @@ class ConvPlain : public BlockedTest {
     ConvPlainBackwardData<T>(threads, s, dy.data(), w.data(), dx.data(), slices, scratch.data());
     ConvPlainBackwardWeights<T>(threads, s, dy.data(), x.data(), dw.data(), db.data(), slices,
                                 scratch.data());
-    std::vector<T> all;
-    for (Buffer<T>* b : {&y, &dx, &dw, &db})
-      all.insert(all.end(), b->data(), b->data() + b->size());
-    return all;
+    return Joined({&y, &dx, &dw, &db});
   }
 
   template <typename T>
   void Check(const ConvShape& s) {
-    SCOPED_TRACE(testing::Message() << s);
-    const Values x = RandomValues(s.n * s.ic * s.InputPlane()), w = RandomValues(s.oc * s.Taps());
-    const Values dy = RandomValues(s.n * s.oc * s.OutputPlane());
-    const Values bias = RandomInt(0, 1) == 0 ? RandomValues(s.oc) : Values();
-    const bool relu = RandomInt(0, 1) == 0;
-    const int slices = static_cast<int>(RandomInt(1, 5));
-    Values expected = reference::Conv(s, x, w, bias);
-    for (double& v : expected) v = relu ? std::max(v, 0.0) : v;
-    for (const Values& more :
-         {reference::ConvBackwardData(s, w, dy), reference::ConvBackwardWeights(s, x, dy),
-          reference::ConvBackwardBias(s, dy)}) {
-      expected.insert(expected.end(), more.begin(), more.end());
-    }
-    Buffer<T> bx(x.size()), bw(w.size()), bdy(dy.size()), bb(bias.size());
-    Fill(bx, x);
-    Fill(bw, w);
-    Fill(bdy, dy);
-    Fill(bb, bias);
-    Buffer<T>* const pbias = bias.empty() ? nullptr : &bb;
-    const auto parallel = RunAll<T>(three_, s, slices, bx, bw, pbias, relu, bdy);
-    ExpectNear(parallel.data(), expected, 32);
-    EXPECT_EQ(parallel, RunAll<T>(one_, s, slices, bx, bw, pbias, relu, bdy));
+    CheckPasses<T>(s, true, [&](const Lease& threads, int slices, auto&... operands) {
+      return RunAll<T>(threads, s, slices, operands...);
+    });
   }
 };
 

@@ -98,8 +98,8 @@ bool ProgramBuilder::MayShare(const StepSpec& step, uint32_t out, uint32_t in) c
   return true;
 }
 
-// Turns the output of a step into a view of an input that dies there, if both lie in the arena and
-// the output needs no more room.
+// Turns outputs of a step that are read into views of inputs that die there, one of each, if both
+// lie in the arena and the output needs no more room.
 void ProgramBuilder::ShareInPlace() {
   std::vector<Span> spans = Spans();
   for (uint32_t i = 0; i < steps_.size(); ++i) {
@@ -109,12 +109,12 @@ void ProgramBuilder::ShareInPlace() {
       size_t offset = 0;
       const BufferIndex root = Root(from, &offset);
       const bool arena_both = IsArena(to) && IsArena(root) && to != root;
-      if (!arena_both || spans[root].last != i || spans[to].first != i) continue;
+      if (!arena_both || spans[root].last != i) continue;
+      if (spans[to].first != i || spans[to].last == i) continue;
       if (buffers_[to].bytes > buffers_[root].bytes) continue;
       buffers_[to].base = root;
       buffers_[to].offset = 0;
-      spans[root].last = std::max(spans[root].last, spans[to].last);
-      break;
+      spans[root].last = spans[to].last;
     }
   }
 }

@@ -169,10 +169,11 @@ void Recomputation::ShareInPlace() {
     uint32_t root = share.in;
     while (lives_[root].storage != root) root = lives_[root].storage;
     Life& in = lives_[root];
-    if (root == share.out || in.last != share.at || out.first != share.at) continue;
+    if (root == share.out || in.last != share.at) continue;
+    if (out.first != share.at || out.last == share.at) continue;
     if (bytes_[share.out / 2] > bytes_[root / 2]) continue;
     out.storage = root;
-    in.last = std::max(in.last, out.last);
+    in.last = out.last;
   }
 }
 

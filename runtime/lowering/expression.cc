@@ -14,9 +14,11 @@ std::vector<graph::Attribute> Expression::ToAttributes() const {
     code.push_back(static_cast<int64_t>(step.operands.size()));
     code.insert(code.end(), step.operands.begin(), step.operands.end());
   }
-  return {{"compute", static_cast<int64_t>(compute)},
-          {"constants", constants},
-          {"steps", std::move(code)}};
+  std::vector<graph::Attribute> out = {{"compute", static_cast<int64_t>(compute)},
+                                       {"constants", constants},
+                                       {"steps", std::move(code)}};
+  if (!also.empty()) out.push_back({"also", std::vector<int64_t>(also.begin(), also.end())});
+  return out;
 }
 
 Expression Expression::FromAttributes(const graph::Node& node, int inputs) {
@@ -30,6 +32,8 @@ Expression Expression::FromAttributes(const graph::Node& node, int inputs) {
     out.steps.push_back({static_cast<ops::ElementOp>(code[i]), {operands.begin(), operands.end()}});
     i += 2 + count;
   }
+  const auto also = node.Ints("also");
+  out.also.assign(also.begin(), also.end());
   return out;
 }
 
@@ -59,6 +63,14 @@ Expression Expression::Inline(int at, const Expression& inner) const {
   };
   append(inner.steps, from_inner);
   append(steps, from_outer);
+  for (int output : also) out.also.push_back(from_outer(output));
+  return out;
+}
+
+Expression Expression::Beside(const Expression& other) const {
+  Expression out = Inline(-1, other);
+  const size_t last = out.constants.size() + other.steps.size() - 1;
+  out.also.push_back(out.inputs + static_cast<int>(last));
   return out;
 }
 
@@ -81,11 +93,11 @@ Expression Expression::DropUnusedInputs(std::vector<int>* kept) const {
 Expression Expression::RenumberInputs(std::span<const int> place, int count) const {
   Expression out = *this;
   out.inputs = count;
-  for (Step& step : out.steps) {
-    for (int& operand : step.operands) {
-      operand = operand < inputs ? place[static_cast<size_t>(operand)] : operand - inputs + count;
-    }
-  }
+  const auto renumber = [&](int& value) {
+    value = value < inputs ? place[static_cast<size_t>(value)] : value - inputs + count;
+  };
+  for (Step& step : out.steps) std::for_each(step.operands.begin(), step.operands.end(), renumber);
+  std::for_each(out.also.begin(), out.also.end(), renumber);
   return out;
 }
 
@@ -118,6 +130,7 @@ Expression Expression::MergeEqual() const {
     place.push_back(first + index(out.steps, known));
     if (known == out.steps.end()) out.steps.push_back(std::move(now));
   }
+  for (int output : also) out.also.push_back(place[static_cast<size_t>(output)]);
   return out;
 }
 

@@ -11,7 +11,7 @@
 
 namespace hr::lowering {
 
-// One output computed from inputs of any broadcasting shapes. Values are numbered: inputs first,
+// An output computed from inputs of any broadcasting shapes. Values are numbered: inputs first,
 // then constants, then steps; the last step is the output.
 struct Expression {
   struct Step {
@@ -22,14 +22,17 @@ struct Expression {
   int inputs = 0;
   std::vector<double> constants;
   std::vector<Step> steps;
+  std::vector<int> also;  // steps that are outputs, too, behind the last one; of the same shape
 
   // The attributes of a node lowered.Elementwise, and the expression that they hold.
   std::vector<graph::Attribute> ToAttributes() const;
   static Expression FromAttributes(const graph::Node& node, int inputs);
 
   // Returns this expression with input `at` computed by `inner`; the inputs of `inner` are
-  // appended, the replaced input stays, unused, at its place.
+  // appended, the replaced input stays, unused, at its place. `inner` has one output.
   Expression Inline(int at, const Expression& inner) const;
+  // Returns this expression with the output of `other` as one more; its inputs are appended.
+  Expression Beside(const Expression& other) const;
   // Returns the expression without the inputs that no step uses; `kept` gets the places of the
   // others.
   Expression DropUnusedInputs(std::vector<int>* kept) const;

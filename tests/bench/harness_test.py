@@ -247,6 +247,13 @@ class Verdicts(unittest.TestCase):
             verdict.losses_differ([6.91415882, 6.91415787], [6.91415882, 6.91415834], []))
         self.assertIsNotNone(verdict.losses_differ([6.914159, 6.914156], [6.914159, 6.914158], []))
 
+    def test_losses_are_as_near_to_the_exact_ones(self):
+        exact, peer = [7, 6.99, 6.95], [7, 6.99, 6.97]
+        self.assertTrue(verdict.losses_as_near([7, 6.99, 6.925], peer, exact))
+        self.assertFalse(verdict.losses_as_near([7, 6.99, 6.915], peer, exact))
+        self.assertFalse(verdict.losses_as_near([7.1, 7.09, 7.05], peer, exact))
+        self.assertFalse(verdict.losses_as_near([7, 6.99, math.nan], peer, exact))
+
     def test_the_worst_tensor_counts(self):
         error = verdict.rms_error(2)
         self.assertAlmostEqual(error([300, 400, 1.1, 1], [300, 400, 1, 1]), math.sqrt(0.005))
@@ -372,6 +379,15 @@ class Sweeps(unittest.TestCase):
         self.assertEqual((results[0]["accuracy"]["p"], results[0]["errors"]), (0, {}))
         results, _ = self.sweep(agree=(1 + 1e-3, 1), check=check, state=self.folder / "other.json")
         self.assertIn("headrace", results[0]["errors"])
+
+    def test_an_arbiter_has_the_last_word(self):
+        for near in (True, False):
+            check = catalog.Check(2, verdict.scores_differ, arbiter="p",
+                                  as_near=lambda values, expected, exact: near)
+            results, asked = self.sweep(agree=(1.1, 1), check=check, state=self.folder / str(near))
+            self.assertIn("p net/infer/1/exact", asked)
+            self.assertEqual("headrace" in results[0]["errors"], not near)
+            self.assertEqual(results[0]["sides"]["p"], [1, 1])
 
     def test_a_side_that_fails_costs_its_part_only(self):
         results, _ = self.sweep(values=(1, -1))

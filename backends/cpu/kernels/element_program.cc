@@ -108,6 +108,14 @@ void ElementProgramBuilder::FindLastUses() {
   }
 }
 
+int ElementProgramBuilder::LastReader() const {
+  int last = -1;
+  for (const Value& value : values_) {
+    if (value.kind == Value::Kind::kInput) last = std::max(last, value.last_use);
+  }
+  return last;
+}
+
 int ElementProgramBuilder::AllocateRegister(std::vector<bool>& used) const {
   auto free = std::find(used.begin(), used.end(), false);
   if (free == used.end()) return -1;
@@ -146,8 +154,10 @@ void ElementProgramBuilder::Emit(const Value& value, int index, ElementProgram& 
     instruction.narrow = StorerFor(type, dtype_);
     instruction.widen = LoaderFor(dtype_, type);
   }
-  // An output without conversion is computed in place, and read from there by what follows.
-  for (size_t i = 0; i < outputs_.size() && instruction.output < 0; ++i) {
+  // An output without conversion is computed in place, and read from there by what follows, unless
+  // an input is read later, which may be in the same memory.
+  const bool may_write = index >= LastReader();
+  for (size_t i = 0; may_write && i < outputs_.size() && instruction.output < 0; ++i) {
     if (outputs_[i].value == index && outputs_[i].dtype == DTypeOfElement(type)) {
       instruction.output = static_cast<int8_t>(i);
     }

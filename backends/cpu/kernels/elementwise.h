@@ -110,6 +110,7 @@ class ElementProgramBuilder {
   Status Check() const;
   Status CheckApply(const Value& value, int index) const;
   void FindLastUses();
+  int LastReader() const;  // the last value that is computed of an input
   int AllocateRegister(std::vector<bool>& used) const;
   void Emit(const Value& value, int index, ElementProgram& program) const;
 

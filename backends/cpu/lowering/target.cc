@@ -17,6 +17,7 @@
 #include "runtime/lowering/fuse_one_hot.h"
 #include "runtime/lowering/fuse_products.h"
 #include "runtime/lowering/fuse_quantized.h"
+#include "runtime/lowering/fuse_recomputation.h"
 #include "runtime/lowering/fuse_updates.h"
 #include "runtime/lowering/turn_products.h"
 
@@ -71,6 +72,7 @@ class Cpu final : public lowering::Target {
     lowering::TurnBatchedProducts(region);
     lowering::JoinGelus(region);
     lowering::FuseElementwise(region);
+    lowering::FuseRecomputation(region);
     lowering::FuseUpdates(region, *options.operators);
     return {};
   }

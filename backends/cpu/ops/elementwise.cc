@@ -28,7 +28,7 @@ Dims StoredDims(const OperandInfo& operand, Layout layout, size_t rank) {
 }
 
 Result<ElementProgram> Compile(const Expression& expression, std::span<const DType> input_types,
-                               DType output_type) {
+                               std::span<const OperandInfo> outputs) {
   ElementProgramBuilder builder(expression.compute);
   std::vector<int> values;
   for (DType dtype : input_types) values.push_back(builder.Input(dtype));
@@ -38,7 +38,10 @@ Result<ElementProgram> Compile(const Expression& expression, std::span<const DTy
     for (int operand : step.operands) operands.push_back(values[static_cast<size_t>(operand)]);
     values.push_back(builder.Apply(step.op, operands));
   }
-  builder.Output(values.back(), output_type);
+  builder.Output(values.back(), outputs[0].dtype);
+  for (size_t i = 0; i < expression.also.size(); ++i) {
+    builder.Output(values[static_cast<size_t>(expression.also[i])], outputs[i + 1].dtype);
+  }
   return builder.Build();
 }
 
@@ -57,24 +60,29 @@ Result<LoweredKernel> MakeProgram(const KernelRequest& request, Expression expre
   }
   for (const Dims& d : dims) spans.emplace_back(d);
   Dims out_dims = StoredDims(result, result.layout, rank);
-  HR_ASSIGN_OR_RETURN(ElementProgram program, Compile(expression, types, request.outputs[0].dtype));
+  HR_ASSIGN_OR_RETURN(ElementProgram program, Compile(expression, types, request.outputs));
   HR_ASSIGN_OR_RETURN(ElementLayout layout, ElementLayout::Make(out_dims, spans));
   LoweredKernel out;
-  for (size_t i = 0; i < kept.size(); ++i) {
-    bool same = dims[i] == out_dims && DTypeSize(types[i]) == DTypeSize(request.outputs[0].dtype);
-    if (same) out.in_place.push_back({0, static_cast<uint32_t>(kept[i])});
+  const size_t outputs = request.outputs.size();
+  for (uint32_t o = 0; o < outputs; ++o) {
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const bool same =
+          dims[i] == out_dims && DTypeSize(types[i]) == DTypeSize(request.outputs[o].dtype);
+      if (same) out.in_place.push_back({o, static_cast<uint32_t>(kept[i])});
+    }
   }
   int slices = request.threads;
   out.kernel =
       MakeKernel(Cat("elementwise ", expression.Describe()),
-                 [program = std::move(program), layout = std::move(layout), kept, slices](
+                 [program = std::move(program), layout = std::move(layout), kept, outputs, slices](
                      const engine::Operands& p, const engine::LaunchContext& context) -> Status {
                    const void* in[ElementProgram::kMaxInputs];
                    for (size_t i = 0; i < kept.size(); ++i)
                      in[i] = p.input(static_cast<size_t>(kept[i]));
-                   void* result = p.output(0);
+                   void* out[ElementProgram::kMaxOutputs];
+                   for (size_t o = 0; o < outputs; ++o) out[o] = p.output(o);
                    RunElementProgram(context.threads, program, layout, std::span(in, kept.size()),
-                                     std::span(&result, 1), slices);
+                                     std::span(out, outputs), slices);
                    return {};
                  });
   return out;

@@ -19,6 +19,8 @@ class Check:
     differ: Callable                 # differ(values, expected, those of the other peers), or None
     expected: str = "check"          # what the first peer is asked for, or "exact"
     error: Optional[Callable] = None  # error(values, expected), which goes into the report
+    arbiter: str = ""                # a peer that is asked for "exact" if a side differs from it:
+    as_near: Optional[Callable] = None  # as_near(values, expected, exact) has the last word
 
 
 @dataclasses.dataclass

@@ -4,7 +4,9 @@ from . import verdict
 from .catalog import Benchmark, Check, Sweep
 
 MODELS = "models/networks_torch.py"
-CHECKS = {"infer": Check(64, verdict.scores_differ), "train": Check(3, verdict.losses_differ)}
+CHECKS = {"infer": Check(64, verdict.scores_differ),
+          "train": Check(3, verdict.losses_differ, arbiter="torch",
+                         as_near=verdict.losses_as_near)}
 MOST_OF_PEAK = {"train": ("torch", 0.5), "infer": ("onnxruntime", 0.7)}
 PEERS = {"infer": ["onnxruntime", "torch", "torch-channels"],
          "train": ["torch", "torch-channels", "torch-compile", "tensorflow"]}

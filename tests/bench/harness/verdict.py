@@ -90,6 +90,15 @@ def losses_differ(values, expected, peers):
     return beyond(CHANGES_PART, difference(changes(values), changes(expected)))
 
 
+def losses_as_near(values, expected, exact):
+    """Whether losses that differ from the expected ones are not much farther from the exact ones
+    (of float64) than these are: then rounding has been multiplied, for all."""
+    exact_changes = changes(exact)
+    return (not beyond(SCORES_PART, difference(values[:1], exact[:1])) and
+            difference(changes(values), exact_changes)
+            <= 1.5 * difference(changes(expected), exact_changes))
+
+
 def changes(losses):
     return [loss - losses[0] for loss in losses]
 

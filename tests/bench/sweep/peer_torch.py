@@ -1,4 +1,5 @@
-"""The networks of the sweep in PyTorch: eagerly, `channels` last, or with torch.`compile`."""
+"""The networks of the sweep in PyTorch: eagerly, `channels` last, or with torch.`compile`; and, for
+CASE/exact of a training, eagerly in float64."""
 import sys
 
 import torch
@@ -26,10 +27,12 @@ def elements(tensor, count):
     return [flat[place(flat.numel(), i, count)].item() for i in range(count)]
 
 
-def training(name, batch):
-    model = laid_out(networks_torch.made(name).train())
+def steps(name, batch, dtype=torch.float32):
+    model = laid_out(networks_torch.made(name).train().to(dtype))
     optimizer = networks_torch.optimizer(name, model)
     x, labels = laid_out(networks_torch.inputs(name, batch)), networks_torch.labels(name, batch)
+    if x.is_floating_point():
+        x = x.to(dtype)
     network, loss_of = compiled(model), torch.nn.CrossEntropyLoss()
 
     def step():
@@ -39,7 +42,15 @@ def training(name, batch):
         optimizer.step()
         return loss
 
-    return step, lambda count: [step().item() for _ in range(count)]
+    return step
+
+
+def training(name, batch):
+    def losses(step):
+        return lambda count: [step().item() for _ in range(count)]
+
+    step = steps(name, batch)
+    return step, losses(step), lambda count: losses(steps(name, batch, torch.float64))(count)
 
 
 def inference(name, batch):

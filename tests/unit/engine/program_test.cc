@@ -308,6 +308,48 @@ TEST(InPlace, NeverOverwritesAnotherOperand) {
   }
 }
 
+// Outputs that may take either input take one each, unless nobody reads them.
+TEST(InPlace, EachOutputTakesAnInputOfItsOwn) {
+  for (const bool read : {true, false}) {
+    ProgramBuilder builder;
+    const BufferIndex input = builder.AddSlot(0), output = builder.AddSlot(1);
+    const BufferIndex a = builder.AddArena(64), b = builder.AddArena(64);
+    const BufferIndex sum = builder.AddArena(64), product = builder.AddArena(64);
+    const auto copy = [](Operands p) -> Status {
+      Int(p.output(0)) = Int(p.input(0));
+      return {};
+    };
+    for (BufferIndex to : {a, b}) {
+      builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {input}, .outputs = {to}}});
+    }
+    const void* memory[2] = {};
+    builder.AddStep({.kernel = Make([&](Operands p) -> Status {
+                       const int x = Int(p.input(0)), y = Int(p.input(1));
+                       for (size_t i : {0, 1}) memory[i] = p.output(i);
+                       Int(p.output(1)) = x * y;
+                       Int(p.output(0)) = x + y;
+                       return {};
+                     }),
+                     .buffers = {.inputs = {a, b}, .outputs = {sum, product}},
+                     .in_place = {{0, 0}, {0, 1}, {1, 0}, {1, 1}}});
+    builder.AddStep({.kernel = Make([](Operands p) -> Status {
+                       Int(p.output(0)) = Int(p.input(0)) + 100 * Int(p.input(1));
+                       return {};
+                     }),
+                     .buffers = {.inputs = {sum, read ? product : sum}, .outputs = {output}}});
+    const auto program = builder.Build(SystemAllocator(), {.slot_count = 2}).value();
+    int in = 3, out = 0;
+    auto invocation = program->Instantiate().value();
+    invocation->Bind(0, &in);
+    invocation->Bind(1, &out);
+    const Lease lease;
+    ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
+    EXPECT_EQ(out, read ? 906 : 606);
+    EXPECT_NE(memory[0], memory[1]);
+    EXPECT_EQ(program->arena_bytes(), read ? 2 * 64 : 3 * 64);
+  }
+}
+
 TEST(ArenaOwners, KnowsWhoWroteEachByteLast) {
   ArenaOwners owners;
   EXPECT_FALSE(owners.Owns({0, 1}, 1));

@@ -71,9 +71,10 @@ endfunction()
 # the sources of the current folder (below it too, but for paths that begin so). In release builds,
 # FAST is for what every run or message passes through (-O3), SMALL for what works on graphs, once
 # for each plan, or waits for others (-Os). LOOSE allows exceptions, for folders at the edge of
-# libraries that throw. OWN_FLAGS: the room sets compile options that other rooms do not have. ALONE: its files are compiled one by one, not by headrace_join_files. PLUGIN: it
-# is no part of the shared libheadrace, only of the static one and of a plugin. APART: of a plugin
-# alone, so that no host links its libraries.
+# libraries that throw. OWN_FLAGS: the room sets compile options that other rooms do not have.
+# ALONE: its files are compiled one by one, not by headrace_join_files. PLUGIN: it is no part of the
+# shared libheadrace, only of the static one and of a plugin. APART: of a plugin alone, so that no
+# host links its libraries.
 function(headrace_room name)
   cmake_parse_arguments(ROOM "FAST;SMALL;LOOSE;OWN_FLAGS;ALONE;PLUGIN;APART" "" "LIBRARIES;WITHOUT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cc)

@@ -16,6 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace hr::cpu::HWY_NAMESPACE {
 
 constexpr int64_t kTapsOfPart = 32;
+constexpr int kLevelsOfParts = 3;
 
 // Where a value takes the place of the largest one so far: a NaN always does, and stays, as in
 // PyTorch's pools.
@@ -44,24 +45,27 @@ HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> SumOfTaps(D d, int64_t rows, int64_t colum
                                                 const Load& load) {
   namespace hn = hwy::HWY_NAMESPACE;
   if (rows * columns <= kTapsOfPart) return SumOfPart(d, rows, columns, load);
-  auto sum = hn::Zero(d), parts = hn::Zero(d), part = hn::Zero(d);
-  int64_t taps = 0, count = 0;
+  auto part = hn::Zero(d);
+  hn::Vec<D> parts[kLevelsOfParts] = {part, part, part};  // each of kTapsOfPart of the one before
+  int64_t counts[kLevelsOfParts] = {};
+  int64_t taps = 0;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t s = 0; s < columns;) {
       const int64_t end = std::min(columns, s + kTapsOfPart);
       taps += end - s;
       for (; s < end; ++s) part = hn::Add(part, load(r, s));
       if (taps < kTapsOfPart) continue;
-      parts = hn::Add(parts, part);
+      parts[0] = hn::Add(parts[0], part);
       part = hn::Zero(d);
       taps = 0;
-      if (++count < kTapsOfPart) continue;
-      sum = hn::Add(sum, parts);
-      parts = hn::Zero(d);
-      count = 0;
+      for (int l = 0; l + 1 < kLevelsOfParts && ++counts[l] == kTapsOfPart; ++l) {
+        parts[l + 1] = hn::Add(parts[l + 1], parts[l]);
+        parts[l] = hn::Zero(d);
+        counts[l] = 0;
+      }
     }
   }
-  return hn::Add(hn::Add(sum, parts), part);
+  return hn::Add(hn::Add(hn::Add(parts[2], parts[1]), parts[0]), part);
 }
 
 }  // namespace hr::cpu::HWY_NAMESPACE

@@ -105,8 +105,9 @@ Result<ValueId> GraphConverter::AddInitializer(const TensorProto& proto) {
 Result<ValueId> GraphConverter::AddTensor(std::string_view name, const std::string& unique,
                                           Tensor tensor) {
   const bool floating = IsFloating(tensor.dtype());
-  const bool weight = (floating || IsFloat8(tensor.dtype())) && tensor.elements() > 1 &&
-                      !options_.constants && !roles_.IsKnown(name);
+  const bool large = tensor.elements() > 1 || roles_.IsWeight(name);
+  const bool weight = (floating || IsFloat8(tensor.dtype())) && large && !options_.constants &&
+                      !roles_.IsKnown(name);
   if (!weight) return builder_.AddConstant(unique, std::move(tensor));
   const bool trainable = floating && !roles_.IsFrozen(name);
   HR_ASSIGN_OR_RETURN(const uint32_t variable,

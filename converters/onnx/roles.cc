@@ -23,6 +23,17 @@ constexpr Position kKnown[] = {
     {"Where", 1},
 };
 constexpr Position kFrozen[] = {{"BatchNormalization", 3}};
+constexpr Position kWeights[] = {
+    {"BatchNormalization", 1},
+    {"Conv", 1},
+    {"ConvTranspose", 1},
+    {"Gemm", 1},
+    {"GroupNormalization", 1},
+    {"InstanceNormalization", 1},
+    {"LayerNormalization", 1},
+    {"MatMul", 1},
+    {"PRelu", 1},
+};
 
 // What comes out of these is what went in.
 constexpr std::string_view kMovements[] = {"Cast", "Concat", "Identity", "Squeeze", "Unsqueeze"};
@@ -107,12 +118,31 @@ void AddScales(const GraphProto& graph, Names* known) {
   }
 }
 
+// A row of one element that is added to a product.
+void AddBiases(const GraphProto& graph, Names* weights) {
+  Names rows, products;
+  for (const TensorProto& tensor : graph.initializers) {
+    if (tensor.dims.size() == 1) rows.insert(tensor.name);
+  }
+  for (const NodeProto& node : graph.nodes) {
+    const bool product = node.op_type == "MatMul" && !node.outputs.empty();
+    if (product) products.insert(node.outputs[0]);
+    if (node.op_type != "Add" || node.inputs.size() != 2) continue;
+    for (size_t i = 0; i < 2; ++i) {
+      const bool bias = products.contains(node.inputs[i]) && rows.contains(node.inputs[1 - i]);
+      if (bias) weights->insert(node.inputs[1 - i]);
+    }
+  }
+}
+
 }  // namespace
 
 Roles::Roles(const GraphProto& graph, const Functions& functions) {
   Walk(functions, kKnown).Add(graph.nodes, &known_);
   AddScales(graph, &known_);
   Walk(functions, kFrozen).Add(graph.nodes, &frozen_);
+  Walk(functions, kWeights).Add(graph.nodes, &weights_);
+  AddBiases(graph, &weights_);
 }
 
 }  // namespace hr::onnx

@@ -24,9 +24,11 @@ class Roles {
   bool IsKnown(std::string_view name) const { return known_.contains(name); }
   // Statistics, which training leaves alone.
   bool IsFrozen(std::string_view name) const { return frozen_.contains(name); }
+  // A weight or a bias of a layer, which is trained even if it is a single number.
+  bool IsWeight(std::string_view name) const { return weights_.contains(name); }
 
  private:
-  std::set<std::string_view> known_, frozen_;
+  std::set<std::string_view> known_, frozen_, weights_;
 };
 
 }  // namespace hr::onnx

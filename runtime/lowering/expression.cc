@@ -134,6 +134,10 @@ Expression Expression::MergeEqual() const {
   return out;
 }
 
+bool Expression::Has(ops::ElementOp op) const {
+  return std::any_of(steps.begin(), steps.end(), [op](const Step& step) { return step.op == op; });
+}
+
 int Expression::Cost() const {
   int cost = 0;
   for (const Step& step : steps) cost += ops::InfoOf(step.op).cost;

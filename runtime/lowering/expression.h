@@ -40,6 +40,7 @@ struct Expression {
   Expression RenumberInputs(std::span<const int> place, int count) const;
   // Returns the expression with steps that compute the same as one, and constants likewise.
   Expression MergeEqual() const;
+  bool Has(ops::ElementOp op) const;
   // About how many additions it takes.
   int Cost() const;
   // Returns the names of the steps: "Mul+Add+Relu".

@@ -71,8 +71,11 @@ class ElementwiseFuser {
     return again_[value] = fits;
   }
 
-  // Whether the node can compute a value that it takes.
+  // Whether the node can compute a value that it takes. Computed again, one of 16 bits is not
+  // rounded, and so does not equal what was.
   bool Computes(const ElementwiseChain& single, NodeId id, ValueId value) {
+    const bool rounds = DTypeSize(region_.DTypeOf(value)) < 4;
+    if (rounds && single.expression.Has(ops::ElementOp::kEqual)) return false;
     return single.expression.compute == region_.DTypeOf(value) &&
            SameShape(region_, value, region_.node(id).outputs[0]);
   }

@@ -96,21 +96,20 @@ ValueId Above(GradientContext& g, double threshold, ValueId above, ValueId below
 ValueId LeakyReluRule(GradientContext& g) {
   return Above(g, 0, g.grad(0), g.Scale(g.grad(0), g.node().Float("alpha", 0.01)));
 }
+// By exp(x): y + alpha, which is the same, has no digits left far below 0.
 ValueId EluRule(GradientContext& g) {
-  ValueId slope = g.Add(g.output(0), g.Scalar(g.node().Float("alpha", 1), g.input(0)));
+  ValueId slope = g.Scale(g.Emit("Exp", {g.input(0)}), g.node().Float("alpha", 1));
   return Above(g, 0, g.grad(0), g.Mul(g.grad(0), slope));
 }
 ValueId SeluRule(GradientContext& g) {
   double gamma = g.node().Float("gamma", kSeluGamma);
   double alpha = g.node().Float("alpha", kSeluAlpha);
-  ValueId slope = g.Add(g.output(0), g.Scalar(gamma * alpha, g.input(0)));
-  ValueId below = g.Mul(g.grad(0), slope);
-  return Above(g, 0, g.Scale(g.grad(0), gamma), below);
+  ValueId slope = g.Scale(g.Emit("Exp", {g.input(0)}), gamma * alpha);
+  return Above(g, 0, g.Scale(g.grad(0), gamma), g.Mul(g.grad(0), slope));
 }
 ValueId CeluRule(GradientContext& g) {
   double alpha = g.node().Float("alpha", 1);
-  ValueId one = g.Scalar(1, g.input(0));
-  ValueId slope = g.Add(g.Scale(g.output(0), 1 / alpha), one);
+  ValueId slope = g.Emit("Exp", {g.Scale(g.input(0), 1 / alpha)});
   return Above(g, 0, g.grad(0), g.Mul(g.grad(0), slope));
 }
 ValueId ThresholdedReluRule(GradientContext& g) {

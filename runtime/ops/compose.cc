@@ -58,11 +58,6 @@ ValueId ComposeContext::Transpose(ValueId value, std::vector<int64_t> order) {
   return Emit("Transpose", {value}, {{"perm", std::move(order)}});
 }
 
-ValueId ComposeContext::Cast(ValueId value, DType to) {
-  if (!ok() || type(value).dtype == to) return value;
-  return Emit("Cast", {value}, {{"to", static_cast<int64_t>(to)}});
-}
-
 ValueId ComposeContext::Reduce(Literal name, ValueId value, std::span<const int64_t> axes) {
   return Emit(name, {value, Ints(axes)}, {{"keepdims", int64_t{1}}});
 }

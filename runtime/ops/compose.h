@@ -50,7 +50,6 @@ class ComposeContext : public EmitContext {
   // 0, 1, … as many as a 1-D size says, int64.
   ValueId Counted(ValueId size);
   ValueId Transpose(ValueId value, std::vector<int64_t> order);
-  ValueId Cast(ValueId value, DType to);
   // A reduction over axes that stay as sizes of 1.
   ValueId Reduce(Literal name, ValueId value, std::span<const int64_t> axes);
 

@@ -82,6 +82,11 @@ ValueId EmitContext::Scale(ValueId value, double factor) {
   return Mul(value, Scalar(factor, value));
 }
 
+ValueId EmitContext::Cast(ValueId value, DType to) {
+  if (!ok() || type(value).dtype == to) return value;
+  return Emit("Cast", {value}, {{"to", static_cast<int64_t>(to)}});
+}
+
 ValueId EmitContext::CastLike(ValueId value, ValueId like) {
   if (!status_.ok() || type(value).dtype == type(like).dtype) return value;
   return Emit("Cast", {value}, {{"to", static_cast<int64_t>(type(like).dtype)}});

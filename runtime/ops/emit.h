@@ -60,6 +60,8 @@ class EmitContext {
   ValueId Neg(ValueId a);
   // value * factor; no node where the factor is 1.
   ValueId Scale(ValueId value, double factor);
+  // No node where it has the type.
+  ValueId Cast(ValueId value, DType to);
   // `value` as the floating type of `like`.
   ValueId CastLike(ValueId value, ValueId like);
   // A scalar constant of the floating type of `like`.

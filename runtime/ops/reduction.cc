@@ -218,16 +218,19 @@ constexpr OpDef kReductionOps[] = {
 
 ValueId SpreadMean(GradientContext& g, ValueId dy, ValueId x) {
   if (!g.ok()) return kNone;
-  auto whole = g.type(x).FixedDims();
-  auto reduced = g.type(dy).FixedDims();
+  const auto whole = g.type(x).FixedDims(), reduced = g.type(dy).FixedDims();
+  // Types of 16 bits hold neither large counts nor their reciprocals.
+  const DType dtype = g.type(dy).dtype;
+  const ValueId sum = DTypeSize(dtype) < 4 ? g.Cast(dy, DType::kFloat32) : dy;
+  ValueId share;
   if (whole && reduced && ElementCount(*whole) > 0) {
-    double share =
-        static_cast<double>(ElementCount(*reduced)) / static_cast<double>(ElementCount(*whole));
-    return g.EmitGrad("ExpandLike", {g.Scale(dy, share), x});
+    share = g.Scale(sum, static_cast<double>(ElementCount(*reduced)) /
+                             static_cast<double>(ElementCount(*whole)));
+  } else {
+    const ValueId left = g.CastLike(g.Emit("Size", {dy}), sum);
+    share = g.Div(sum, g.Div(g.CastLike(g.Emit("Size", {x}), sum), left));
   }
-  ValueId left = g.CastLike(g.Emit("Size", {dy}), dy), all = g.CastLike(g.Emit("Size", {x}), dy);
-  ValueId count = g.Div(all, left);
-  return g.EmitGrad("ExpandLike", {g.Div(dy, count), x});
+  return g.EmitGrad("ExpandLike", {g.Cast(share, dtype), x});
 }
 
 ValueId SpreadToExtremes(GradientContext& g, ValueId dy, ValueId y, ValueId x) {

@@ -169,7 +169,7 @@ size_t ConvFewChannels<T>::packed_bytes() const {
 
 template <typename T>
 std::string ConvFewChannels<T>::packed_format() const {
-  return Cat("few channels, panels of ", width_);
+  return Cat("few channels ", WeightsText(s_), " panels of ", width_);
 }
 
 template <typename T>

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "backends/cpu/kernels/partition.h"
+#include "runtime/base/strings.h"
 
 namespace hr::cpu {
 
@@ -41,6 +43,11 @@ struct ConvShape : WindowShape {
   // Weights of one output channel.
   int64_t Taps() const { return GroupIn() * KernelSize(); }
 };
+
+// Returns the dimensions of its weights and the groups, for the names of formats.
+inline std::string WeightsText(const ConvShape& s) {
+  return Cat(s.oc, "x", s.GroupIn(), "x", s.kd, "x", s.kh, "x", s.kw, "/", s.groups);
+}
 
 struct PoolShape : WindowShape {
   int64_t n = 1, c = 1;

@@ -212,7 +212,7 @@ std::vector<DepthwisePhase> DepthwisePhasesOf(const ConvShape& shape, ImagePass 
 
 template <typename T>
 std::string DepthwiseChannelsLast<T>::packed_format() const {
-  std::string out = "depthwise";
+  std::string out = Cat("depthwise ", WeightsText(s_));
   for (const DepthwisePhase& phase : phases_) {
     for (const int64_t tap : phase.taps) out += Cat(' ', tap);
   }

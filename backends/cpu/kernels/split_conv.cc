@@ -102,7 +102,7 @@ SplitConv::SplitConv(const SplitKernels& unit, const ConvShape& shape, ImagePass
 // ---- Weights ----
 
 std::string SplitConv::packed_format() const {
-  return Cat("split ", pass_ == ImagePass::kForward ? "forward" : "backward");
+  return Cat("split ", pass_ == ImagePass::kForward ? "forward " : "backward ", WeightsText(s_));
 }
 
 // A panel of float32: for each tap and each channel that is read, those that are made.

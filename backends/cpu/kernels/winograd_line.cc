@@ -77,7 +77,9 @@ size_t WinogradLine::packed_bytes() const {
   return static_cast<size_t>(panels_ * axis_.tile * s_.ic * width_) * sizeof(float);
 }
 
-std::string WinogradLine::packed_format() const { return Cat("winograd ", taps_, " ", width_); }
+std::string WinogradLine::packed_format() const {
+  return Cat("winograd line ", WeightsText(s_), " ", width_);
+}
 
 float* WinogradLine::PackedAt(float* packed, int64_t panel, int64_t frequency) const {
   return packed + (panel * axis_.tile + frequency) * s_.ic * width_;

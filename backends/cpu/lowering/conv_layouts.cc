@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/batch_blocked.h"
+#include "backends/cpu/lowering/conv_gradients.h"
 #include "backends/cpu/onednn/kernels.h"
 #include "backends/cpu/ops/conv_cost.h"
 #include "backends/cpu/ops/window_shape.h"
@@ -221,16 +222,10 @@ class Chooser {
   }
 
   std::vector<NodeId> GradientsOf(NodeId conv) const {
-    const graph::Node& node = region_.node(conv);
-    const ValueId x = node.inputs[0], w = node.inputs[1];
-    std::vector<NodeId> out;
-    for (const NodeId id : region_.Consumers(w)) {
-      const auto& inputs = region_.node(id).inputs;
-      if ((region_.Is(id, kGrad, "ConvGradWeight") && inputs[1] == x) ||
-          (region_.Is(id, kGrad, "ConvGradInput") && inputs[2] == x)) {
-        out.push_back(id);
-      }
-    }
+    std::vector<NodeId> out = region_.Consumers(region_.node(conv).inputs[1]);
+    std::erase_if(out, [&](NodeId id) {
+      return !IsImageGradientOf(region_, id, conv) && !IsWeightGradientOf(region_, id, conv);
+    });
     return out;
   }
 

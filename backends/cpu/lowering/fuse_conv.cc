@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "backends/cpu/kernels/conv_batch_blocked.h"
+#include "backends/cpu/lowering/conv_gradients.h"
 #include "backends/cpu/lowering/conv_layouts.h"
 #include "backends/cpu/ops/window_shape.h"
 #include "runtime/lowering/clip.h"
@@ -224,12 +225,8 @@ class Fuser {
   }
 
   ValueId PlainGradient(NodeId conv) const {
-    const graph::Node& node = region_.node(conv);
-    for (NodeId id : region_.Consumers(node.inputs[0])) {
-      if (region_.Is(id, kGrad, "ConvGradWeight") && region_.node(id).inputs[2] == node.inputs[1] &&
-          region_.node(id).attributes == node.attributes) {
-        return region_.node(id).inputs[0];
-      }
+    for (NodeId id : region_.Consumers(region_.node(conv).inputs[0])) {
+      if (IsWeightGradientOf(region_, id, conv)) return region_.node(id).inputs[0];
     }
     return kNone;
   }
@@ -251,17 +248,13 @@ class Fuser {
     const std::vector<graph::Attribute> attributes = Attributes(chain);
     ValueId x = conv.inputs[0];
     ValueId w = conv.inputs[1];
-    std::vector<NodeId> weight_grads;
-    std::vector<NodeId> input_grads;
-    NodeId bias_grad = kNone;
+    NodeId weight_grad = kNone, input_grad = kNone, bias_grad = kNone;
     bool all_matched = true;
     for (NodeId id : region_.Consumers(chain.conv_grad)) {
-      const graph::Node& node = region_.node(id);
-      if (region_.Is(id, kGrad, "ConvGradWeight") && node.inputs[1] == x && weight_grads.empty()) {
-        weight_grads.push_back(id);
-      } else if (region_.Is(id, kGrad, "ConvGradInput") && node.inputs[1] == w &&
-                 input_grads.empty()) {
-        input_grads.push_back(id);
+      if (weight_grad == kNone && IsWeightGradientOf(region_, id, chain.conv)) {
+        weight_grad = id;
+      } else if (input_grad == kNone && IsImageGradientOf(region_, id, chain.conv)) {
+        input_grad = id;
       } else if (bias_grad == kNone && IsBiasGradient(id)) {
         bias_grad = id;
       } else {
@@ -269,7 +262,7 @@ class Fuser {
       }
     }
     // The bias' gradient is a by-product of the weights'.
-    if (bias_grad != kNone && weight_grads.empty()) all_matched = false;
+    if (bias_grad != kNone && weight_grad == kNone) all_matched = false;
     bool fused_tail = chain.relu != kNone || chain.pool != kNone;
     // If others use the gradient as well, it must exist in memory, and only the forward part is
     // fused.
@@ -288,12 +281,13 @@ class Fuser {
     if (!backward) return;
     ReplaceAll({chain.relu_grad, chain.pool_grad}, fused);
     ValueId saved = argmax != kNone ? argmax : chain.relu != kNone ? chain.out : kNone;
-    for (NodeId id : weight_grads) RewriteWeightGrad(id, bias_grad, chain, saved, x, attributes);
-    for (NodeId id : input_grads) {
-      const graph::Node node = region_.node(id);
-      region_.Replace(id, region_.AddNode("ConvGradInput", {chain.out_grad, saved, w}, node.outputs,
-                                          attributes, node.name));
+    if (weight_grad != kNone) {
+      RewriteWeightGrad(weight_grad, bias_grad, chain, saved, x, attributes);
     }
+    if (input_grad == kNone) return;
+    const graph::Node node = region_.node(input_grad);
+    region_.Replace(input_grad, region_.AddNode("ConvGradInput", {chain.out_grad, saved, w},
+                                                node.outputs, attributes, node.name));
   }
 
   // The map of maxima is laid out like the batch-blocked output, with a byte for each element.

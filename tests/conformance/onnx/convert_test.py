@@ -109,6 +109,20 @@ class GoodModels(ConvertTest):
         trainable = {v["name"]: v["trainable"] for v in self.description()["variables"]}
         self.assertEqual(trainable, {"s": True, "b": True, "m": False, "v": False})
 
+    def test_layers_of_one_number_are_trained(self):
+        one = numpy.ones(1, numpy.float32)
+        nodes = [helper.make_node("PRelu", ["x", "slope"], ["p"]),
+                 helper.make_node("MatMul", ["p", "w"], ["pw"]),
+                 helper.make_node("Add", ["pw", "bias"], ["z"]),
+                 helper.make_node("Gemm", ["z", "factor", "c"], ["g"]),
+                 helper.make_node("Mul", ["g", "half"], ["y"])]
+        weights = [("slope", one), ("w", numpy.ones((4, 1), numpy.float32)), ("bias", one),
+                   ("factor", one.reshape(1, 1)), ("c", one), ("half", one / 2)]
+        self.convert(model_of(nodes, [numbers("x", "batch", 4)], [numbers("y", "batch", 1)],
+                              weights))
+        trainable = {v["name"]: v["trainable"] for v in self.description()["variables"]}
+        self.assertEqual(trainable, dict.fromkeys(["slope", "w", "bias", "factor", "c"], True))
+
     def test_scales_of_bytes_are_constants(self):
         """Weights of bytes that a Cast and a Mul widen: a table by rows, and a product by columns."""
         rng = numpy.random.default_rng(3)

@@ -207,6 +207,16 @@ TEST_P(Bfloat16ConvTest, GradientOfTheWeights) {
   }
 }
 
+// Plans keep one packing for all who name it alike.
+TEST_P(Bfloat16ConvTest, PassesPackWeightsApart) {
+  ConvShape s;
+  s.ic = s.oc = 32, s.ih = s.iw = 4;
+  s.DeriveOutput();
+  const Bfloat16Conv forward(*kernels_, s, ImagePass::kForward, {}, true, 1);
+  const Bfloat16Conv backward(*kernels_, s, ImagePass::kBackwardData, {}, true, 1);
+  EXPECT_NE(forward.packed_format(), backward.packed_format());
+}
+
 // Images that are cut into bands, with several rows of a phase in each.
 TEST_P(Bfloat16ConvTest, LargeImagesAreCut) {
   ConvShape s;

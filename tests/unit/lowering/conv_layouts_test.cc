@@ -265,6 +265,40 @@ TEST_P(ConvLayouts, TransposeWhatLiesOtherwise) {
 }
 
 // Biases before a normalization have no gradient but rounding errors.
+// Results that are added have one gradient, which all convolutions' gradients take.
+TEST_P(ConvLayouts, TrainWhereResultsAreAdded) {
+  struct Branch {
+    int64_t kernel, dilation, groups;
+  };
+  const std::vector<std::pair<Branch, Branch>> pairs = {{{3, 1, 1}, {3, 2, 1}},
+                                                        {{3, 1, 1}, {1, 1, 1}},
+                                                        {{1, 1, 1}, {5, 1, 1}},
+                                                        {{3, 1, 1}, {3, 1, 16}},
+                                                        {{3, 2, 2}, {3, 1, 4}}};
+  const ValueId shared = Input({16, 16, 3, 3});
+  const auto conv = [&](const Branch& b, ValueId w) {
+    const int64_t pad = (b.kernel - 1) * b.dilation / 2;
+    return Apply("Conv", {x_, w},
+                 {{"pads", std::vector<int64_t>(4, pad)},
+                  {"dilations", std::vector<int64_t>(2, b.dilation)},
+                  {"group", b.groups}});
+  };
+  const auto check = [&](const Branch& a, const Branch& b, ValueId of_a, ValueId of_b) {
+    const ValueId y = Apply("Add", {conv(a, of_a), conv(b, of_b)});
+    const ValueId ys[] = {Apply("Mul", {y, y})};
+    std::vector<ValueId> xs = {x_, of_a};
+    if (of_a != of_b) xs.push_back(of_b);
+    const auto gradients = transform::AddGradients(builder_, ys, xs);
+    ASSERT_TRUE(gradients.ok()) << gradients.status().message();
+    Check(*gradients, 1e-3);
+  };
+  const auto weights = [&](const Branch& b) {
+    return Input({16, 16 / b.groups, b.kernel, b.kernel});
+  };
+  for (const auto& [a, b] : pairs) check(a, b, weights(a), weights(b));
+  check({3, 1, 1}, {3, 2, 1}, shared, shared);
+}
+
 TEST_P(ConvLayouts, TrainInOneLayout) {
   ValueId y = Relu(Norm(Conv(x_, 16, 24, 3, 1, 1, false), 24, 1));
   const ValueId side = Norm(Conv(y, 24, 32, 1, 1, 2, false), 32, 1);

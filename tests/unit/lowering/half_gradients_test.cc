@@ -29,11 +29,9 @@ TEST_F(HalfGradients, OfAClipBehindAFunction) {
         const ValueId y = Apply(limit, {f, low});
         const ValueId product = Apply("MatMul", {y, Narrowed(Constant({20, 5}, 1, 2), dtype)});
         const ValueId slope = GradientOf(product, x);
-        const ValueId both =
-            Apply("Concat", {slope, Narrowed(y, DType::kFloat32)}, {{"axis", int64_t{0}}});
-        Check(both, 0.1, "", "nothing");
-        const std::vector<float> got = Run(slope, true);
-        EXPECT_EQ(std::count(got.begin(), got.end(), 0.0F), 0) << op;
+        // A copy, so that the clipped value is in memory.
+        const ValueId copies = Apply("Concat", {y, Narrowed(slope, dtype)}, {{"axis", int64_t{0}}});
+        Check(Narrowed(copies, DType::kFloat32), 0.1, "", "nothing");
       }
     }
   }

@@ -81,8 +81,9 @@ struct Worker {
       }
       std::unique_lock lock(mutex);
       asleep.store(true, std::memory_order_seq_cst);
-      wake.wait(lock,
-                [this] { return mailbox.load(std::memory_order_seq_cst) != nullptr || stop; });
+      // It polls again even if it was woken too late: where waking takes longer than a region, it
+      // would else sleep through all of them.
+      if (mailbox.load(std::memory_order_seq_cst) == nullptr && !stop) wake.wait(lock);
       asleep.store(false, std::memory_order_relaxed);
     }
   }

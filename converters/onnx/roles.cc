@@ -100,6 +100,15 @@ bool IsOfBytes(const TensorProto& tensor) {
   return dtype == DType::kInt8 || dtype == DType::kUint8;
 }
 
+// Calls visit(one, other) for both inputs of each node of a binary operator.
+template <typename Visit>
+void ForOperands(const GraphProto& graph, std::string_view op, const Visit& visit) {
+  for (const NodeProto& node : graph.nodes) {
+    if (node.op_type != op || node.inputs.size() != 2) continue;
+    for (size_t i = 0; i < 2; ++i) visit(node.inputs[i], node.inputs[1 - i]);
+  }
+}
+
 // What multiplies bytes that a Cast widens is their scale.
 void AddScales(const GraphProto& graph, Names* known) {
   Names bytes, widened;
@@ -110,12 +119,9 @@ void AddScales(const GraphProto& graph, Names* known) {
     const bool casts = node.op_type == "Cast" && !node.inputs.empty() && !node.outputs.empty();
     if (casts && bytes.contains(node.inputs[0])) widened.insert(node.outputs[0]);
   }
-  for (const NodeProto& node : graph.nodes) {
-    if (node.op_type != "Mul" || node.inputs.size() != 2) continue;
-    for (size_t i = 0; i < 2; ++i) {
-      if (widened.contains(node.inputs[i])) known->insert(node.inputs[1 - i]);
-    }
-  }
+  ForOperands(graph, "Mul", [&](std::string_view one, std::string_view other) {
+    if (widened.contains(one)) known->insert(other);
+  });
 }
 
 // A row of one element that is added to a product.
@@ -127,12 +133,10 @@ void AddBiases(const GraphProto& graph, Names* weights) {
   for (const NodeProto& node : graph.nodes) {
     const bool product = node.op_type == "MatMul" && !node.outputs.empty();
     if (product) products.insert(node.outputs[0]);
-    if (node.op_type != "Add" || node.inputs.size() != 2) continue;
-    for (size_t i = 0; i < 2; ++i) {
-      const bool bias = products.contains(node.inputs[i]) && rows.contains(node.inputs[1 - i]);
-      if (bias) weights->insert(node.inputs[1 - i]);
-    }
   }
+  ForOperands(graph, "Add", [&](std::string_view one, std::string_view other) {
+    if (products.contains(one) && rows.contains(other)) weights->insert(other);
+  });
 }
 
 }  // namespace

@@ -88,8 +88,7 @@ ValueId EmitContext::Cast(ValueId value, DType to) {
 }
 
 ValueId EmitContext::CastLike(ValueId value, ValueId like) {
-  if (!status_.ok() || type(value).dtype == type(like).dtype) return value;
-  return Emit("Cast", {value}, {{"to", static_cast<int64_t>(type(like).dtype)}});
+  return ok() ? Cast(value, type(like).dtype) : value;
 }
 
 ValueId EmitContext::Scalar(double value, ValueId like) {

@@ -43,8 +43,7 @@ size_t Bfloat16Conv::packed_bytes() const {
 
 // Taps stand in the order in which an image is read, which depends on phases.
 std::string Bfloat16Conv::packed_format() const {
-  std::string out =
-      Cat("bfloat16 ", pass_ == ImagePass::kForward ? "forward " : "backward ", WeightsText(s_));
+  std::string out = Cat("bfloat16 ", WeightsText(s_, pass_));
   for (const ConvWindows::Phase& phase : windows_.phases()) {
     out += " taps";
     for (const int64_t tap : phase.spans.taps) out += Cat(" ", tap);

@@ -108,8 +108,7 @@ size_t ConvChannelsLast<T>::packed_bytes() const {
 
 template <typename T>
 std::string ConvChannelsLast<T>::packed_format() const {
-  std::string out = Cat(pass_ == ImagePass::kForward ? "forward " : "backward ", WeightsText(s_),
-                        " by ", block_channels_);
+  std::string out = Cat(WeightsText(s_, pass_), " by ", block_channels_);
   for (const Phase& phase : phases_) {
     out += ';';
     for (const int64_t tap : phase.taps) out += Cat(' ', tap);

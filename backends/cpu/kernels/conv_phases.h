@@ -40,6 +40,11 @@ std::vector<TapRun> TapRunsOf(const GatherAxis& axis);
 // Passes that make an image: y of x and w, or the gradient of x of that of y and w.
 enum class ImagePass : uint8_t { kForward, kBackwardData };
 
+// The weights as a pass takes them, for the names of formats.
+inline std::string WeightsText(const ConvShape& s, ImagePass pass) {
+  return Cat(pass == ImagePass::kForward ? "forward " : "backward ", WeightsText(s));
+}
+
 // Result pixels that use the same taps: all, or those of one phase of the strides of a gradient.
 struct ConvPhase {
   Gather gather;

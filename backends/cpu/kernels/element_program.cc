@@ -106,14 +106,9 @@ void ElementProgramBuilder::FindLastUses() {
   for (const Out& out : outputs_) {
     values_[static_cast<size_t>(out.value)].last_use = static_cast<int>(values_.size());
   }
-}
-
-int ElementProgramBuilder::LastReader() const {
-  int last = -1;
   for (const Value& value : values_) {
-    if (value.kind == Value::Kind::kInput) last = std::max(last, value.last_use);
+    if (value.kind == Value::Kind::kInput) last_reader_ = std::max(last_reader_, value.last_use);
   }
-  return last;
 }
 
 int ElementProgramBuilder::AllocateRegister(std::vector<bool>& used) const {
@@ -156,7 +151,7 @@ void ElementProgramBuilder::Emit(const Value& value, int index, ElementProgram& 
   }
   // An output without conversion is computed in place, and read from there by what follows, unless
   // an input is read later, which may be in the same memory.
-  const bool may_write = index >= LastReader();
+  const bool may_write = index >= last_reader_;
   for (size_t i = 0; may_write && i < outputs_.size() && instruction.output < 0; ++i) {
     if (outputs_[i].value == index && outputs_[i].dtype == DTypeOfElement(type)) {
       instruction.output = static_cast<int8_t>(i);

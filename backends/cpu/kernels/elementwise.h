@@ -110,13 +110,13 @@ class ElementProgramBuilder {
   Status Check() const;
   Status CheckApply(const Value& value, int index) const;
   void FindLastUses();
-  int LastReader() const;  // the last value that is computed of an input
   int AllocateRegister(std::vector<bool>& used) const;
   void Emit(const Value& value, int index, ElementProgram& program) const;
 
   DType dtype_;
   std::vector<Value> values_;
   std::vector<Out> outputs_;
+  int last_reader_ = -1;  // the last value that is computed of an input
 };
 
 // The shapes of a run: all outputs have `dims`, to which each input broadcasts as in NumPy.

@@ -166,8 +166,7 @@ size_t GroupedChannelsLast<T>::packed_bytes() const {
 
 template <typename T>
 std::string GroupedChannelsLast<T>::packed_format() const {
-  std::string out = Cat("grouped ", pass_ == ImagePass::kForward ? "forward " : "backward ",
-                        WeightsText(s_), lanes_.spread() ? " spread" : "");
+  std::string out = Cat("grouped ", WeightsText(s_, pass_), lanes_.spread() ? " spread" : "");
   for (const GroupedPhase& phase : phases_) {
     out += ';';
     for (const int64_t tap : phase.taps) out += Cat(' ', tap);

@@ -101,9 +101,7 @@ SplitConv::SplitConv(const SplitKernels& unit, const ConvShape& shape, ImagePass
 
 // ---- Weights ----
 
-std::string SplitConv::packed_format() const {
-  return Cat("split ", pass_ == ImagePass::kForward ? "forward " : "backward ", WeightsText(s_));
-}
+std::string SplitConv::packed_format() const { return Cat("split ", WeightsText(s_, pass_)); }
 
 // A panel of float32: for each tap and each channel that is read, those that are made.
 size_t SplitConv::PanelRowsBytes() const {

@@ -99,8 +99,8 @@ size_t WinogradChannelsLast::packed_bytes() const {
 }
 
 std::string WinogradChannelsLast::packed_format() const {
-  return Cat("winograd ", pass_ == ImagePass::kForward ? "forward " : "backward ", WeightsText(s_),
-             " tiles of ", grid_.row_axis.tile, " by ", width_);
+  return Cat("winograd ", WeightsText(s_, pass_), " tiles of ", grid_.row_axis.tile, " by ",
+             width_);
 }
 
 // [panel][frequency][channel][lane]; the last panel may be narrower.

@@ -1,9 +1,9 @@
 #include "backends/cpu/lowering/conv_gradients.h"
 
+#include "runtime/ops/op_def.h"
+
 namespace hr::cpu {
 namespace {
-
-constexpr std::string_view kGrad = "headrace.grad";
 
 // `x`, `w`: which inputs of the node these are.
 bool Matches(const lowering::Region& region, graph::NodeId id, graph::NodeId conv, size_t x,
@@ -16,11 +16,11 @@ bool Matches(const lowering::Region& region, graph::NodeId id, graph::NodeId con
 }  // namespace
 
 bool IsWeightGradientOf(const lowering::Region& region, graph::NodeId id, graph::NodeId conv) {
-  return region.Is(id, kGrad, "ConvGradWeight") && Matches(region, id, conv, 1, 2);
+  return region.Is(id, ops::kGrad, "ConvGradWeight") && Matches(region, id, conv, 1, 2);
 }
 
 bool IsImageGradientOf(const lowering::Region& region, graph::NodeId id, graph::NodeId conv) {
-  return region.Is(id, kGrad, "ConvGradInput") && Matches(region, id, conv, 2, 1);
+  return region.Is(id, ops::kGrad, "ConvGradInput") && Matches(region, id, conv, 2, 1);
 }
 
 }  // namespace hr::cpu

@@ -14,6 +14,7 @@
 #include "backends/cpu/ops/window_shape.h"
 #include "runtime/base/json_writer.h"
 #include "runtime/lowering/choice.h"
+#include "runtime/ops/op_def.h"
 
 namespace hr::cpu {
 
@@ -25,7 +26,6 @@ using lowering::Region;
 namespace {
 
 constexpr std::string_view kOnnx = "";
-constexpr std::string_view kGrad = "headrace.grad";
 
 struct UsedConv {
   graph::Node node;
@@ -210,8 +210,8 @@ class Chooser {
     const graph::Node& node = region_.node(conv);
     ConvUse use{.exact_sums = options_.exact_sums, .onednn = onednn::Available()};
     for (const NodeId id : GradientsOf(conv)) {
-      use.backward_weights |= region_.Is(id, kGrad, "ConvGradWeight");
-      use.backward_data |= region_.Is(id, kGrad, "ConvGradInput");
+      use.backward_weights |= region_.Is(id, ops::kGrad, "ConvGradWeight");
+      use.backward_data |= region_.Is(id, ops::kGrad, "ConvGradInput");
     }
     use.x_is_plain = !TakesAnyLayout(region_.Producer(node.inputs[0]));
     use.y_is_plain = region_.IsFetched(node.outputs[0]);

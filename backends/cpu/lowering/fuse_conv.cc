@@ -9,6 +9,7 @@
 #include "backends/cpu/lowering/conv_layouts.h"
 #include "backends/cpu/ops/window_shape.h"
 #include "runtime/lowering/clip.h"
+#include "runtime/ops/op_def.h"
 
 namespace hr::cpu {
 
@@ -20,7 +21,6 @@ using lowering::Region;
 namespace {
 
 constexpr std::string_view kOnnx = "";
-constexpr std::string_view kGrad = "headrace.grad";
 
 // A convolution, the Relu and MaxPool that follow it, and the gradient nodes of these.
 struct Chain {
@@ -152,7 +152,7 @@ class Fuser {
       const graph::Node& node = region_.node(id);
       if (uses.forward == kNone && region_.Is(id, kOnnx, forward)) {
         uses.forward = id;
-      } else if (uses.gradient == kNone && region_.Is(id, kGrad, gradient) &&
+      } else if (uses.gradient == kNone && region_.Is(id, ops::kGrad, gradient) &&
                  node.inputs[grad_input] == value) {
         uses.gradient = id;
       } else {
@@ -178,9 +178,9 @@ class Fuser {
     Chain pooled = chain;
     for (NodeId id : region_.Consumers(relu_out)) {
       if (region_.Is(id, kOnnx, "MaxPool")) pooled.pool = id;
-      if (region_.Is(id, kGrad, "MaxPoolGrad") && region_.node(id).inputs[1] == relu_out)
+      if (region_.Is(id, ops::kGrad, "MaxPoolGrad") && region_.node(id).inputs[1] == relu_out)
         pooled.pool_grad = id;
-      if (region_.Is(id, kGrad, "ReluGrad") && region_.node(id).inputs[1] == relu_out)
+      if (region_.Is(id, ops::kGrad, "ReluGrad") && region_.node(id).inputs[1] == relu_out)
         pooled.relu_grad = id;
     }
     if (pooled.pool == kNone) return chain;

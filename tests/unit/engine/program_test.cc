@@ -271,84 +271,80 @@ TEST(MemoryCheck, FillsWhatIsDead) {
   }
 }
 
-// out = first + 10 * second, an output that may overwrite `first` alone.
-TEST(InPlace, NeverOverwritesAnotherOperand) {
-  for (const bool same : {true, false}) {
-    ProgramBuilder builder;
-    const BufferIndex input = builder.AddSlot(0), output = builder.AddSlot(1);
-    const BufferIndex a = builder.AddArena(64), b = builder.AddArena(64),
-                      sum = builder.AddArena(64);
-    const auto copy = [](Operands p) -> Status {
-      Int(p.output(0)) = Int(p.input(0));
-      return {};
-    };
-    const void* memory[3] = {};
-    for (BufferIndex to : {a, b}) {
-      builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {input}, .outputs = {to}}});
-    }
-    builder.AddStep({.kernel = Make([&](Operands p) -> Status {
-                       for (int i : {0, 1}) memory[i] = p.input(static_cast<size_t>(i));
-                       memory[2] = p.output(0);
-                       Int(p.output(0)) = Int(p.input(0)) + 10 * Int(p.input(1));
-                       return {};
-                     }),
-                     .buffers = {.inputs = {a, same ? a : b}, .outputs = {sum}},
-                     .in_place = {{0, 0}}});
-    builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {sum}, .outputs = {output}}});
-    const auto program = builder.Build(SystemAllocator(), {.slot_count = 2}).value();
+// Two copies of the input, from which an output is made.
+class InPlace : public testing::TestWithParam<bool> {
+ protected:
+  InPlace() {
+    for (BufferIndex to : {a_, b_}) Copy(input_, to);
+  }
+  void Copy(BufferIndex from, BufferIndex to) {
+    builder_.AddStep({.kernel = Make([](Operands p) -> Status {
+                        Int(p.output(0)) = Int(p.input(0));
+                        return {};
+                      }),
+                      .buffers = {.inputs = {from}, .outputs = {to}}});
+  }
+  // Returns what the input 3 gives.
+  int Run() {
+    const auto program = builder_.Build(SystemAllocator(), {.slot_count = 2}).value();
+    arena_bytes_ = program->arena_bytes();
     int in = 3, out = 0;
     auto invocation = program->Instantiate().value();
     invocation->Bind(0, &in);
     invocation->Bind(1, &out);
     const Lease lease;
-    ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
-    EXPECT_EQ(out, 33);
-    EXPECT_EQ(memory[2] == memory[0], !same);
-    EXPECT_NE(memory[2], memory[1]);
+    EXPECT_TRUE(invocation->Run({.threads = lease}).ok());
+    return out;
   }
-}
 
-// Outputs that may take either input take one each, unless nobody reads them.
-TEST(InPlace, EachOutputTakesAnInputOfItsOwn) {
-  for (const bool read : {true, false}) {
-    ProgramBuilder builder;
-    const BufferIndex input = builder.AddSlot(0), output = builder.AddSlot(1);
-    const BufferIndex a = builder.AddArena(64), b = builder.AddArena(64);
-    const BufferIndex sum = builder.AddArena(64), product = builder.AddArena(64);
-    const auto copy = [](Operands p) -> Status {
-      Int(p.output(0)) = Int(p.input(0));
-      return {};
-    };
-    for (BufferIndex to : {a, b}) {
-      builder.AddStep({.kernel = Make(copy), .buffers = {.inputs = {input}, .outputs = {to}}});
-    }
-    const void* memory[2] = {};
-    builder.AddStep({.kernel = Make([&](Operands p) -> Status {
-                       const int x = Int(p.input(0)), y = Int(p.input(1));
-                       for (size_t i : {0, 1}) memory[i] = p.output(i);
-                       Int(p.output(1)) = x * y;
-                       Int(p.output(0)) = x + y;
-                       return {};
-                     }),
-                     .buffers = {.inputs = {a, b}, .outputs = {sum, product}},
-                     .in_place = {{0, 0}, {0, 1}, {1, 0}, {1, 1}}});
-    builder.AddStep({.kernel = Make([](Operands p) -> Status {
-                       Int(p.output(0)) = Int(p.input(0)) + 100 * Int(p.input(1));
-                       return {};
-                     }),
-                     .buffers = {.inputs = {sum, read ? product : sum}, .outputs = {output}}});
-    const auto program = builder.Build(SystemAllocator(), {.slot_count = 2}).value();
-    int in = 3, out = 0;
-    auto invocation = program->Instantiate().value();
-    invocation->Bind(0, &in);
-    invocation->Bind(1, &out);
-    const Lease lease;
-    ASSERT_TRUE(invocation->Run({.threads = lease}).ok());
-    EXPECT_EQ(out, read ? 906 : 606);
-    EXPECT_NE(memory[0], memory[1]);
-    EXPECT_EQ(program->arena_bytes(), read ? 2 * 64 : 3 * 64);
-  }
+  ProgramBuilder builder_;
+  const BufferIndex input_ = builder_.AddSlot(0), output_ = builder_.AddSlot(1);
+  const BufferIndex a_ = builder_.AddArena(64), b_ = builder_.AddArena(64);
+  const BufferIndex sum_ = builder_.AddArena(64);
+  size_t arena_bytes_ = 0;
+};
+
+// out = first + 10 * second, an output that may overwrite `first` alone.
+TEST_P(InPlace, NeverOverwritesAnotherOperand) {
+  const bool same = GetParam();
+  const void* memory[3] = {};
+  builder_.AddStep({.kernel = Make([&](Operands p) -> Status {
+                      for (int i : {0, 1}) memory[i] = p.input(static_cast<size_t>(i));
+                      memory[2] = p.output(0);
+                      Int(p.output(0)) = Int(p.input(0)) + 10 * Int(p.input(1));
+                      return {};
+                    }),
+                    .buffers = {.inputs = {a_, same ? a_ : b_}, .outputs = {sum_}},
+                    .in_place = {{0, 0}}});
+  Copy(sum_, output_);
+  EXPECT_EQ(Run(), 33);
+  EXPECT_EQ(memory[2] == memory[0], !same);
+  EXPECT_NE(memory[2], memory[1]);
 }
+// Outputs that may take either input take one each, unless nobody reads them.
+TEST_P(InPlace, EachOutputTakesAnInputOfItsOwn) {
+  const bool read = GetParam();
+  const BufferIndex product = builder_.AddArena(64);
+  const void* memory[2] = {};
+  builder_.AddStep({.kernel = Make([&](Operands p) -> Status {
+                      const int x = Int(p.input(0)), y = Int(p.input(1));
+                      for (size_t i : {0, 1}) memory[i] = p.output(i);
+                      Int(p.output(1)) = x * y;
+                      Int(p.output(0)) = x + y;
+                      return {};
+                    }),
+                    .buffers = {.inputs = {a_, b_}, .outputs = {sum_, product}},
+                    .in_place = {{0, 0}, {0, 1}, {1, 0}, {1, 1}}});
+  builder_.AddStep({.kernel = Make([](Operands p) -> Status {
+                      Int(p.output(0)) = Int(p.input(0)) + 100 * Int(p.input(1));
+                      return {};
+                    }),
+                    .buffers = {.inputs = {sum_, read ? product : sum_}, .outputs = {output_}}});
+  EXPECT_EQ(Run(), read ? 906 : 606);
+  EXPECT_NE(memory[0], memory[1]);
+  EXPECT_EQ(arena_bytes_, read ? 2 * 64 : 3 * 64);
+}
+INSTANTIATE_TEST_SUITE_P(Sharing, InPlace, testing::Bool());
 
 TEST(ArenaOwners, KnowsWhoWroteEachByteLast) {
   ArenaOwners owners;

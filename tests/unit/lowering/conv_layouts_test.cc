@@ -264,7 +264,6 @@ TEST_P(ConvLayouts, TransposeWhatLiesOtherwise) {
   Check({back, Conv(turned, 32, 24, 3), Apply("Transpose", {Conv(turned, 32, 16, 1)})});
 }
 
-// Biases before a normalization have no gradient but rounding errors.
 // Results that are added have one gradient, which all convolutions' gradients take.
 TEST_P(ConvLayouts, TrainWhereResultsAreAdded) {
   struct Branch {
@@ -299,6 +298,7 @@ TEST_P(ConvLayouts, TrainWhereResultsAreAdded) {
   check({3, 1, 1}, {3, 2, 1}, shared, shared);
 }
 
+// Biases before a normalization have no gradient but rounding errors.
 TEST_P(ConvLayouts, TrainInOneLayout) {
   ValueId y = Relu(Norm(Conv(x_, 16, 24, 3, 1, 1, false), 24, 1));
   const ValueId side = Norm(Conv(y, 24, 32, 1, 1, 2, false), 32, 1);

@@ -18,7 +18,7 @@ class HalfGradients : public QuantizedChains {
   }
 };
 
-// The clipped value is rounded to be fetched; what is compared with it must be so, too.
+// The clipped value is rounded to be stored; what is compared with it must be so, too.
 TEST_F(HalfGradients, OfAClipBehindAFunction) {
   for (const DType dtype : {DType::kBfloat16, DType::kFloat16}) {
     for (const char* const op : {"Sin", "Tanh", "Sigmoid", "Softplus"}) {
